@@ -31,7 +31,7 @@ import pytest
 SOURCE = Path(__file__).with_name("faults.c")
 COUNT, PROCESS, GROUP, FULL = range(4)
 """What happens at the chosen call: nothing, one process dies, its group dies, the disk is full."""
-READY = ("ssi_core.corpus.mediawiki", "ssi_core.tasks.task")
+READY = ("ssi_core.corpus.wiki.mediawiki", "ssi_core.tasks.task")
 """Modules of the code that is run; to load them takes longer than what is killed."""
 
 
@@ -121,7 +121,7 @@ def run_killed(code: str, below: Path, name: str, nth: int) -> None:
 
 @cache
 def _server(ready: tuple[str, ...]) -> subprocess.Popen[str]:
-    """Start a process that loads modules, and then runs each line that it is sent in a copy."""
+    """Start a process that loads modules, then runs each line it receives in a copy."""
     # Small work is done long before a kernel is compiled.
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "LD_PRELOAD": str(library())}
     server = subprocess.Popen(

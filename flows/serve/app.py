@@ -33,6 +33,7 @@ from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
+from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
@@ -94,7 +95,7 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
 
 
 def _route_of(work: Work) -> type[APIRoute]:
-    """Return routes whose bodies are parsed beside the event loop."""
+    """Return routes that parse bodies beside the event loop."""
     parsed = parsed_by(work)
 
     class Route(APIRoute):
@@ -110,7 +111,7 @@ def _route_of(work: Work) -> type[APIRoute]:
 
 
 def _limits(app: FastAPI) -> dict[tuple[str, str], int]:
-    """Return the bytes of a body, of each method and path that takes one."""
+    """Return the largest body of each method and path, in bytes."""
     limits: dict[tuple[str, str], int] = {}
     for route in app.routes:
         if isinstance(route, APIRoute) and route.body_field is not None:
@@ -180,6 +181,13 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         chosen = searcher(model)
         parts = await work(lambda: explain(chosen, q, document, k, popularity=popularity))
         return schemas.Explained(**asdict(parts))
+
+    @app.get("/why")
+    async def missed(q: Q, document: Named, k: K = 10, model: Which = "served") -> schemas.Why:
+        """Tell why a document is not among the first k, and what would bring it there."""
+        chosen = searcher(model)
+        reasons = await work(lambda: why(chosen, q, document, k))
+        return schemas.Why(**asdict(reasons))
 
 
 def _results(answer: Answer, quoted: Summary | None = None) -> schemas.Results:
@@ -268,7 +276,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
 
 
 def _policy(page: str) -> str:
-    """Return what a browser lets the page do: run its own text, and ask this service."""
+    """Return a policy that lets the page run its own script and call this service only."""
 
     def own(tag: str) -> str:
         texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)

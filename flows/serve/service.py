@@ -110,7 +110,7 @@ class Service:
         self.models = tuple(map(self._current, opened))
 
     def follow(self) -> None:
-        """Look at what each name means now, and swap the models that it no longer means.
+        """Resolve each name again, and swap the models that have changed.
 
         What cannot be opened is logged, and the old model goes on.
         """
@@ -177,7 +177,7 @@ class Service:
         return self._changes.read()
 
     def _current(self, served: Served) -> Served:
-        """Return a model with the documents that were added, and without those that went."""
+        """Apply the added and removed documents to a model."""
         added, gone = self._changes.read()
         return replace(served.changed(lambda one: one.put(added).drop(gone)), since=_now())
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.corpus.titles import is_year
+from ssi_core.corpus.wiki.titles import is_year
 from ssi_core.types import Int64
 
 DOCUMENT, REDIRECT, EMPTY = 0, 1, 2
@@ -47,6 +47,7 @@ class Settled:
         ``title``, ``id`` (of the page that bears it), ``status`` ("page" or the category of links
         to it), ``destination`` (id of a document).
     counts : "documents", "redirects", "redirects_resolved"
+        Number of pages with each outcome.
     skipped : mapping
         "page_empty", "page_duplicate", "page_repeated", "redirect_to_nowhere", "redirect_cycle".
     """

@@ -31,6 +31,7 @@ class Ranks:
     above, tied : int64
         Irrelevant candidates that score higher, and that score equal.
     grade : float32
+        Grade of each relevant document.
     irrelevant : int64 (n,)
         Irrelevant candidates of each query.
     """
@@ -82,7 +83,7 @@ def count(
 
 
 def rank_loss(ranks: Ranks) -> Float64:
-    """Share of (relevant, irrelevant) pairs in the wrong order, a tie counts one half.
+    """Return the share of (relevant, irrelevant) pairs in the wrong order; a tie counts one half.
 
     1 - AUC. 0 where there is no pair.
     """
@@ -91,7 +92,7 @@ def rank_loss(ranks: Ranks) -> Float64:
 
 
 def precisions(ranks: Ranks) -> Float64:
-    """Precision at the rank of each relevant document, its own query's."""
+    """Return the precision at the rank of each relevant document."""
     # Sorted by query, then rank, the k-th relevant document of its query has k at or above it.
     order = np.lexsort((ranks.rank, ranks.owner))
     values = np.empty(len(order))
@@ -100,7 +101,7 @@ def precisions(ranks: Ranks) -> Float64:
 
 
 def average_precision(ranks: Ranks) -> Float64:
-    """Mean over relevant documents of the precision at their rank; 0 where none is relevant."""
+    """Average the precision at the ranks of the relevant documents; 0 without any."""
     return _divide(_sum(ranks, precisions(ranks)), ranks.relevant)
 
 
@@ -112,12 +113,12 @@ def reciprocal_rank(ranks: Ranks) -> Float64:
 
 
 def precision_at(ranks: Ranks, k: int) -> Float64:
-    """Relevant documents among the first k, divided by k, however few candidates there are."""
+    """Return the relevant documents among the first k, divided by k."""
     return _sum(ranks, ranks.rank <= k) / k
 
 
 def ndcg_at(ranks: Ranks, k: int) -> Float64:
-    """Discounted gain of the first k, divided by the best possible.
+    """Return the discounted gain of the first k, divided by the best possible.
 
     Gain ``2^grade - 1``, discount ``log2(1 + rank)`` (Burges et al. 2005); 0 where no document has
     a gain. With grades 0 and 1 it equals the linear gain of trec_eval.
@@ -143,6 +144,7 @@ class Measure:
     of : callable or None
         From `Ranks` to a value for each query, float64; None where it is made of something else.
     higher_is_better : bool
+        False for losses.
     percent : bool
         Values are written in per cent.
     single : bool
@@ -219,7 +221,7 @@ OF_ALL_QUERIES = tuple(one.name for one in OTHERS if one.title and not one.singl
 
 
 def hubness(found: NDArray[np.integer]) -> float:
-    """Skewness ``S_Nk`` of how many queries have each document among their first k = 10.
+    """Return the skewness ``S_Nk`` of how many queries rank each document among the first k = 10.
 
     With ``N_k(x)`` the number of queries that have the candidate x among their first k, mean mu and
     standard deviation sigma of it over all candidates, ``S_Nk = mean((N_k - mu)^3) / sigma^3``, its
@@ -258,7 +260,6 @@ def clustered_error(values: Float64, cluster: NDArray[np.integer]) -> float:
 
 
 def _sum(ranks: Ranks, values: NDArray[np.generic]) -> Float64:
-    """Sum over the relevant documents of each query."""
     return np.bincount(ranks.owner, values, minlength=len(ranks.irrelevant)).astype(np.float64)
 
 

@@ -34,7 +34,7 @@ def ranking_memory(
     dense : int
         Width N of the dense part of vectors; 0: none.
     nonzeros : int
-        Of the sparse part of all documents; 0: none.
+        Entries of the sparse part of all documents; 0: none.
     block : int
         Bytes of scores that are worked on at a time.
     further : int
@@ -58,6 +58,6 @@ def ranking_memory(
 
 
 def _most_pairs(rows: Int32, queries: int) -> int:
-    """Return how many of the pairs (query, document) so many queries have at most."""
+    """Return the largest number of pairs that so many queries can have."""
     counts = np.bincount(rows[:, 0])
     return int(np.sort(counts)[max(0, len(counts) - queries) :].sum())

@@ -28,6 +28,7 @@ def rank(
         ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
         ``chosen.documents``, which are overwritten.
     chosen : `Candidates`
+        Queries, and the documents that each is ranked over.
     look : callable or None
         ``look(first, scores)`` is shown each block after its ranks are counted.
     """
@@ -70,7 +71,7 @@ def _joined(parts: Sequence[Ranks], chosen: Candidates) -> Ranks:
 
 
 def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
+    """Return the bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
     size = max(1, BLOCK_BYTES // max(1, 4 * columns))
     return [(first, min(first + size, rows)) for first in range(0, rows, size)]
 

@@ -59,7 +59,7 @@ def begun(kept: Path, row: Row, threads: int) -> Attempt:
 
 @contextmanager
 def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
-    """Go on where an attempt of this code was interrupted; clear what it left when all is done.
+    """Continue an interrupted attempt of this code, and delete its state at the end.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
     row : Row
         What is computed.
     threads : int
-        Of this attempt.
+        Threads of this attempt.
     what : str
         Names the row in the log.
     """
@@ -121,7 +121,7 @@ def alone(kept: Path, what: str) -> Iterator[None]:
 
 
 def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
-    """Write down the threads of an attempt, and return those of all that have a part in it."""
+    """Record the threads of an attempt, and return those of all attempts."""
     file = place / _THREADS
     in_turn: list[int] = []
     if _has_state(place) and file.exists():
@@ -135,5 +135,4 @@ def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
 
 
 def _has_state(place: Path) -> bool:
-    """Tell whether an attempt has kept anything: parameters, or what its search chose."""
     return any(place.glob(f"{_STATE}*"))

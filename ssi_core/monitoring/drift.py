@@ -44,7 +44,7 @@ class Profile:
     languages : mapping
         Code -> share of the documents.
     clicks : ClickRates
-        Of clicks, how many there are a showing.
+        Clicks per showing.
     together : WordMap or None
         Which words go together, in the sample.
     """
@@ -122,7 +122,7 @@ def profile(
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Profile:
-    """Look at data: size, languages, click rates, and the words of a sample.
+    """Profile data: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def profile(
     sample : int
         Documents whose words are counted.
     seed : int
-        Of the sample.
+        Random seed of the sample.
     """
     source = open_collection(place)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}
@@ -225,14 +225,15 @@ def problems(new: Profile, old: Profile | None, limits: Limits | None = None) ->
 
 
 def changes(new: Profile, old: Profile) -> dict[str, float]:
-    """Return what is known of two profiles only together.
+    """Compare two profiles.
 
     Returns
     -------
-    ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another one;
-    ``map``: `word_map.distance`, 0 where a map is missing;
-    ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the rows that
-    came since and the one before, where both have clicks
+    dict
+        ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another;
+        ``map``: `word_map.distance`, 0 if a map is missing;
+        ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the new rows
+        and the one before, if both have clicks.
     """
     codes = {*new.languages, *old.languages}
     moved = sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2

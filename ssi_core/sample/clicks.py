@@ -107,7 +107,7 @@ def ads_of(world: World) -> Iterator[Ad]:
 
 
 def ad_relevance(world: World, page: int, concept: int) -> float:
-    """Probability that a visitor of an article clicks an examined advertisement for a concept."""
+    """Return the probability that a visitor of an article clicks an examined ad for a concept."""
     subject = concept // CONCEPTS_A_SUBJECT
     if concept in world.focal_concepts(page):
         return RELEVANCE["concept"]
@@ -168,7 +168,7 @@ def click_log(
 
 
 def _slate(pool: list[tuple[Ad, float]], dice: Dice) -> list[tuple[Ad, float]]:
-    """Draw some of the pool, and order them by noisy bids, or for a trial not at all."""
+    """Draw some of the pool, ordered by noisy bids, or at random for a trial."""
     length = _SHORTEST + dice.below(_LONGEST - _SHORTEST + 1)
     left = list(pool)
     drawn = [left.pop(dice.below(len(left))) for _ in range(length)]

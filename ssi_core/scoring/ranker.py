@@ -31,11 +31,11 @@ class Fitted(Protocol):
         ...
 
     def embed_queries(self, queries: Texts) -> Vectors:
-        """Queries as vectors."""
+        """Convert queries to vectors."""
         ...
 
     def embed_documents(self, documents: Texts) -> Vectors:
-        """Documents as vectors."""
+        """Convert documents to vectors."""
         ...
 
     def save(self, directory: Path) -> None:
@@ -61,6 +61,7 @@ class Ranker(Protocol):
         Parameters
         ----------
         task : `Task`
+            Task with training and validation pairs.
         rng : Generator
             Every random choice; the same state, the same arrays with one thread.
         start : object

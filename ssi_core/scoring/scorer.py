@@ -100,7 +100,7 @@ class Scorer:
         Parameters
         ----------
         queries : Inner
-            Of m queries.
+            Vectors of m queries.
         near : int
             How many documents of each query are given.
         rows : int32 (m, near + words)
@@ -124,6 +124,7 @@ def score_pairs(
     Parameters
     ----------
     queries, documents : `Vectors`
+        Both sides of the pairs.
     rows : int32 (n, 2)
         Query row and document row; None: row i with row i. Fastest when pairs of one query stand
         together.

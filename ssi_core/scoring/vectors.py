@@ -62,6 +62,7 @@ class Vectors:
     Attributes
     ----------
     sparse : CSR float32 (n, columns) or None
+        Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
         C order, or None; of an index it may be float16 (`scoring.half`).
     """
@@ -105,8 +106,8 @@ class Inner(Vectors):
     Attributes
     ----------
     projection : Projection or None
-        Of queries whose sparse rows would be too large to be held: ``sparse_q`` is
-        ``projection(sparse)``, which is made of a few rows at a time.
+        Makes ``sparse_q`` a few rows at a time, as ``projection(sparse)``, for queries whose sparse
+        rows are too large to hold.
     """
 
     projection: Projection | None = None
@@ -173,7 +174,7 @@ class Several(Vectors):
     Attributes
     ----------
     parts : tuple of Vectors
-        Of each model; at least one.
+        Vectors of each model; at least one.
     """
 
     parts: tuple[Vectors, ...] = ()
@@ -221,6 +222,7 @@ class TwoStage(Several):
     Attributes
     ----------
     ranker : SecondStage
+        Orders the first documents by their features.
     """
 
     ranker: SecondStage | None = None
@@ -253,7 +255,7 @@ def refuse_nan(vectors: Vectors, what: str) -> Vectors:
 
 
 def _finite(array: NDArray[Any]) -> bool:
-    """Tell whether an array is without NaN and infinity, in no more memory than it has."""
+    """Tell whether an array has neither NaN nor infinity, without a copy."""
     # The sum of finite float32 is finite in float64.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(array, dtype=np.float64)))

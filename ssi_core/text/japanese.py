@@ -38,7 +38,7 @@ def version() -> str:
 
 
 def words(text: str) -> list[str]:
-    """Words of a Japanese text in NFKC, in lower case.
+    """Split a Japanese text in NFKC into words in lower case.
 
     A text that is nothing but grammar is not empty: it gives its pairs of letters.
 
@@ -72,7 +72,7 @@ def _dictionary() -> Dictionary:
 
 @cache
 def _left_out() -> frozenset[int]:
-    """Numbers of the parts of speech that are left out."""
+    """Return the numbers of the parts of speech to leave out."""
     dictionary = _dictionary()
     numbers = set()
     number = 0
@@ -87,7 +87,7 @@ _of_thread = threading.local()
 
 
 def _analyser() -> Tokenizer:
-    """Return the analyser of this thread; one must not be used by two at a time."""
+    """Return this thread's analyser, because threads must not share one."""
     if not hasattr(_of_thread, "analyser"):
         _of_thread.analyser = _dictionary().tokenizer(MODE)
     analyser: Tokenizer = _of_thread.analyser

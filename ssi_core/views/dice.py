@@ -39,7 +39,7 @@ class Matches(NamedTuple):
 
 
 def memory_of(items: int, k: int, documents: int, frequent: int, *, entries: int) -> int:
-    """Bytes that `dice` takes at its peak, beside the matrices.
+    """Return the bytes that `dice` takes at its peak, beside the matrices.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def dice(
 
 
 def document_frequency(matrix: TextMatrix, documents: Mask) -> Int64:
-    """Chosen documents that have each column: int64 (columns,)."""
+    """Count the chosen documents with each column: int64 (columns,)."""
     counts = np.zeros(matrix.shape[1], np.int64)
     rows = csr(matrix)
     kernels.count_documents(rows.indptr, rows.indices, documents, counts)
@@ -144,7 +144,7 @@ def document_frequency(matrix: TextMatrix, documents: Mask) -> Int64:
 
 
 def _postings(matrix: Csr, chosen: Mask, frequency: Int64, first: int) -> tuple[Int64, Int32]:
-    """Documents of the columns from ``first`` on, of which ``frequency`` has each one's number."""
+    """Return the documents of each column from ``first`` on."""
     starts = np.concatenate([[0], np.cumsum(frequency)]).astype(np.int64)
     lists = np.empty(int(starts[-1]), np.int32)
     last = first + len(frequency)
@@ -154,7 +154,7 @@ def _postings(matrix: Csr, chosen: Mask, frequency: Int64, first: int) -> tuple[
 
 
 def _fillings(frequency: Int64, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of items with at most ``most`` documents together, or of one item with more."""
+    """Yield ranges of items with at most ``most`` documents, or of one larger item."""
     ends = np.cumsum(frequency)
     begin = 0
     while begin < len(ends):

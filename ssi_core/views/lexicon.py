@@ -95,7 +95,7 @@ class Lexicon:
         return int(self._state[kernels.KNOWN])
 
     def count(self, texts: Sequence[bytes]) -> tuple[Int64, Int32, Int32]:
-        """Bags of words of texts in UTF-8, which together are a few times `BATCH_BYTES` at most.
+        """Count the words of UTF-8 texts of at most a few times `BATCH_BYTES` together.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Lexicon:
         return numbers
 
     def in_order(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Words of texts, one after the other as they stand; see `count`.
+        """Return the words of texts in order; see `count`.
 
         Returns
         -------
@@ -138,19 +138,19 @@ class Lexicon:
         return words, places
 
     def words(self, numbers: Int32 | Int64) -> pl.Series:
-        """Words (or chunks) of these numbers."""
+        """Return the words (or chunks) with these numbers."""
         starts, pool = self._starts, self._pool
         spans = zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True)
         return pl.Series([pool[a:b].tobytes().decode() for a, b in spans], dtype=pl.String)
 
     def chunks(self, first: int) -> bytes:
-        """Chunks with the numbers from ``first`` on, a line each."""
+        """Return the chunks with numbers from ``first`` on, a line each."""
         starts = self._starts[first : len(self) + 1]
         ends = starts[1:] - starts[0]
         return np.insert(self._pool[starts[0] : starts[-1]], ends, ord("\n")).tobytes()
 
     def _chunks(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Scan texts in any language like `_scan`, and number the words of all chunks."""
+        """Scan texts of any language, and number the words of all chunks."""
         if not self._by_chunk:
             texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
         scanned = self._scan(texts)
@@ -158,7 +158,7 @@ class Lexicon:
         return scanned
 
     def _scan(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Numbers of the chunks of all texts, and where each text's end."""
+        """Return the numbers of all chunks, and the end of each text."""
         data = np.frombuffer(b"\n".join(texts) + b"\n", np.uint8)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) + 1 for text in texts], out=offsets[1:])
@@ -174,7 +174,7 @@ class Lexicon:
         return ids[: self._state[kernels.WRITTEN]], ends
 
     def _grow(self) -> None:
-        """Enlarge whatever was too full for the next chunk."""
+        """Enlarge the tables that are too full for the next chunk."""
         if kernels.is_full(len(self), len(self._slots), len(self._starts)):
             slots = np.zeros((2 * len(self._slots), 2), np.uint64)
             kernels.refill(self._slots, slots)
@@ -186,7 +186,7 @@ class Lexicon:
             self._pool = np.concatenate([self._pool, extra])
 
     def _resolve(self) -> None:
-        """Find the words of the chunks that came since the last call."""
+        """Find the words of the chunks since the last call."""
         known, new = len(self._word_of), len(self)
         if known == new:
             return
@@ -209,11 +209,10 @@ class Lexicon:
         self._more_ends = np.concatenate([self._more_ends, more_ends])
 
     def _split(self, chunk: str) -> list[str]:
-        """Words of a chunk; where texts come as words, each is one already."""
+        """Return the words of a chunk, or the chunk if texts come as words."""
         return tokenize(chunk, self.language) if self._by_chunk else [chunk]
 
     def _words_in(self, ids: Int32) -> int:
-        """Words that a run of chunks stands for."""
         words = self._word_of[ids]
         several = -1 - words[words < 0]
         return len(words) - len(several) + int(np.diff(self._more_ends)[several].sum())

@@ -82,7 +82,7 @@ class Ngrams:
         return counts
 
     def words_of(self, number: int) -> tuple[int, ...]:
-        """Words of a run, by their numbers."""
+        """Return the numbers of the words of a run."""
         return _spelled(self.levels, number)
 
     def find(self, words: Sequence[int]) -> int:
@@ -166,7 +166,7 @@ def count_ngrams(
 def _count_level(
     blocks: Blocks, documents: NDArray[np.bool_], least: int, most: int, memory: int
 ) -> tuple[Keys, Int64, dict[str, int]]:
-    """Pairs in enough documents, and how many those are; by falling number, then by key."""
+    """Return the pairs in enough documents with their counts, most frequent first."""
     keys, frequency = np.zeros(0, np.uint64), np.zeros(0, np.int32)
     lowest, width, readings, left_out = 0, _TOP, 0, 0
     while lowest <= _TOP:

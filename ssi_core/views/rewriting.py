@@ -85,7 +85,7 @@ class Translation:
 
     @cached_property
     def _longest(self) -> Mapping[str, int]:
-        """Words of the longest run that begins with a word."""
+        """Return the length of the longest run that begins with each word."""
         longest: dict[str, int] = {}
         for run in self._words:
             longest[run[0]] = max(longest.get(run[0], 0), len(run))
@@ -175,7 +175,7 @@ class RewrittenView:
         return list(texts) if self.rewriter is None else self.rewriter(texts)
 
     def transform(self, texts: Sequence[str]) -> TextMatrix:
-        """Rows of raw texts: CSR float32 (len(texts), len(words))."""
+        """Return the rows of raw texts: CSR float32 (len(texts), len(words))."""
         return self.base.transform(self.rewritten(texts))
 
     def named(self, weighting: Weighting) -> RewrittenView:

@@ -22,17 +22,14 @@ VERSION = 1
 
 
 def _raw(counts: Float64) -> Float64:
-    """``tf``."""
     return counts
 
 
 def _sublinear(counts: Float64) -> Float64:
-    """``1 + ln tf``."""
     return 1.0 + np.log(counts)
 
 
 def _binary(counts: Float64) -> Float64:
-    """``1``."""
     return np.ones_like(counts)
 
 
@@ -69,9 +66,9 @@ class Weighting:
         Columns are the n most frequent words; rows are what they are with all words, of unit length
         there, less the others; None: all.
     k1, b : float
-        Of "bm25": saturation of a document's counts, and share of the length normalisation.
+        For "bm25": saturation of a document's counts, and share of the length normalisation.
     c : float
-        Of "lm": weight of the collection, between 0 and 1.
+        For "lm": weight of the collection, between 0 and 1.
     """
 
     kind: str
@@ -95,7 +92,7 @@ class Weighting:
         return self.kind in (BM25, LM)
 
     def width(self, words: int) -> int:
-        """Columns of the view on a vocabulary of so many words."""
+        """Return the number of columns for a vocabulary of so many words."""
         return words if self.words is None else min(words, self.words)
 
     @classmethod
@@ -149,6 +146,7 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
     counts : CSR (n, words)
         Sorted indices, counts >= 1.
     idf : float32 (words,)
+        Inverse document frequency of each word.
 
     Returns
     -------

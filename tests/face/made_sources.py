@@ -43,7 +43,6 @@ def _gzip(path, content):
 
 
 def _read(name, **settings):
-    """Read a source as ``ssi ingest`` does."""
     return ssi.Documents(source_named(name)(**settings).fetched().read())
 
 
@@ -221,7 +220,7 @@ def clicks(place):
     (place / "map.toml").write_text(
         '[columns]\nquery = "query"\nquery_text = "query"\ndocument = "url"\nclicks = "clicks"\n'
     )
-    settings = {"columns": place / "map.toml", "documents": documents.path}
+    settings = {"map": place / "map.toml", "documents": documents.path}
     made = _read("clicks", paths=place / "log.csv", **settings)
     # Links are of the collection, and no clicks.
     return made, {name: i for name, i in expected.items() if name != ANCHORS}
@@ -260,7 +259,7 @@ def zzquerylog(place):
 
 
 def _made(name, place, fields, **settings):
-    """A collection that is made up: words that stand in one field of one document are looked up."""
+    """Make a collection in which words are in one field of one document."""
     return _read(name, **settings), fields
 
 

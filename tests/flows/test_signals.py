@@ -34,7 +34,7 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 @pytest.fixture(autouse=True)
 def _interrupted_as_a_program():
-    """SIGINT is Python's own, whatever a server of an earlier test, or a shell, made of it."""
+    """Restore Python's handler of SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -51,7 +51,7 @@ def test_links_of_the_verb_have_their_words(place):
 
 def test_clicks_are_read_without_a_broken_row(place, capsys):
     assert run(library, [*WORDS, "--out", "."]) == DONE
-    clicks = ssi.read("clicks.csv", source="clicks", columns="clicks.toml", texts="articles.jsonl")
+    clicks = ssi.read("clicks.csv", source="clicks", map="clicks.toml", texts="articles.jsonl")
     assert clicks.relevant == ("click",)
     table = pl.read_csv("clicks.csv")
     assert counts(capsys)["clicks"] == table["clicks"].sum()
@@ -82,7 +82,7 @@ def test_a_file_that_holds_something_else_is_kept_without_force(place, capsys):
     (place / "articles.jsonl").unlink()
     capsys.readouterr()
     assert run(library, [*WORDS, "--out", "."]) == REFUSED
-    assert "links.csv: it is there" in capsys.readouterr().out
+    assert "links.csv: it exists" in capsys.readouterr().out
     assert (place / "links.csv").read_text() == "mine"
     assert not (place / "articles.jsonl").exists()
     assert run(library, [*WORDS, "--out", ".", "--force"]) == DONE

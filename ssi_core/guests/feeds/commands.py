@@ -57,7 +57,7 @@ def compare(directory: Path, entries: str, match: Any, seed: int, save: Path | N
     number of entries of a set, are chosen on other topics than those that test. With the workflow,
     each set is a run of the MLflow experiment "feeds".
     """
-    from ssi_core.corpus.feeds import read_feeds
+    from ssi_core.corpus.web.feeds import read_feeds
     from ssi_core.guests.feeds.compare import compare as computed
 
     numbers = _numbers(entries)

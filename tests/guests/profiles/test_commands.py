@@ -9,7 +9,6 @@ from flows import tracking
 from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.guests.feeds.writing import atom, rss
 from tests.corpus.clicks import logs
@@ -28,7 +27,7 @@ def clicks(tmp_path_factory):
         one["when"] = f"2024-01-{day + 1:02}T{hour:02}:{row // 4 % 60:02}:00Z"
     log = logs.write_csv(place / "log.csv", rows)
     form = logs.form(columns={**logs.COLUMNS, "user": "who"})
-    return ingest_clicks([log], form, place / "clicks", rules=Rules("all")).path
+    return logs.ingest([log], form, place / "clicks", rules=Rules("all")).path
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from ssi_core.tasks.task import build_task
 from ssi_core.types import Refused
 from tests.corpora import topical, write_corpus
 from tests.parts import jobs
-from tests.parts.machines import running, waited
+from tests.parts.machines import waited
 
 pytestmark = [pytest.mark.trains, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -63,13 +63,6 @@ def row(next_task):
         return RowPart(parse_table(TABLE), label, next_task, 0, 1, *where)
 
     return at
-
-
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory):
-    pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
-    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
-        yield there
 
 
 def spread(rows, where=LOCAL, halting=None, processes=1):

@@ -17,7 +17,7 @@ from flows.serve.pyfunc_model import RankedSearch, texts_of
 from flows.servers.server import free_port
 from ssi_core.serving.searcher import open_searcher
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Context:

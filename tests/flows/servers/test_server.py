@@ -50,7 +50,7 @@ def start(root, *arguments):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
     return subprocess.Popen(
         [sys.executable, "-c", TWENTY_TASKS, *arguments],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env=clean | {"SSI_ROOT": str(root)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -133,7 +133,7 @@ def test_a_server_that_a_person_started_is_used_and_stays(tmp_path):
     with (tmp_path / "log").open("wb") as log:
         server = subprocess.Popen(
             [sys.executable, *typed],
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             env=clean | {"SSI_ROOT": str(tmp_path)},
             stdout=log,
             stderr=log,

@@ -55,7 +55,7 @@ def command(*arguments, root):
     serve = [sys.executable, "-m", "flows.cli", "serve", *map(str, arguments)]
     with subprocess.Popen(
         [*serve, "--port", str(port), "--root", str(root)],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -299,7 +299,7 @@ def test_documents_outlive_a_killed_service_and_it_ends_in_peace(models, tmp_pat
         assert httpx.get(f"{address}/documents").json()["added_count"] == 1
         second = subprocess.run(
             [sys.executable, "-m", "flows.cli", "serve", str(models[0]), "--root", str(tmp_path)],
-            cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+            cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert second.returncode == 4
         assert "is being written by process" in second.stderr

@@ -31,7 +31,7 @@ def subprocess_ssi(*arguments: str, **environment: str) -> subprocess.CompletedP
         [sys.executable, "-m", "flows.cli", *arguments],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env={**os.environ, **environment},
         timeout=120,
         check=False,
@@ -50,7 +50,7 @@ def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
     )
     assert "loaded [] code 0" in done.stdout
     listed = done.stdout.split("Commands:")[1]

@@ -18,7 +18,7 @@ from flows.servers.server import free_port
 from ssi_core.types import BadInput
 from tests.flows.machine import wait_for
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 WORK = """
 import os, time

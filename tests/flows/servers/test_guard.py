@@ -22,7 +22,7 @@ from tests.flows.machine import wait_for
 pytestmark = pytest.mark.slow
 in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 FOREIGN = "http://somebody.example"
 
 

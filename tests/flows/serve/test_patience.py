@@ -124,7 +124,7 @@ def test_an_answer_that_is_read_may_take_longer_than_that():
         await asyncio.sleep(1)
         await send({"type": "http.response.body", "body": bytes(1 << 20)})
 
-    with connected(large, 30, reading=0.2) as connection:
+    with connected(large, 30, reading=0.5) as connection:
         connection.sendall(WHOLE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
         read = 0
         while part := _read(connection):

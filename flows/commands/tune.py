@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from flows.commands.flow_verb import FlowVerb
-from flows.commands.runs import TASK
-from ssi_core.command.data import table_file
-from ssi_core.command.verb import Outcome, settings
+from ssi_core.command.fields import option
+from ssi_core.command.options import SEED, TABLE, TASK
+from ssi_core.command.verb import Outcome, settings, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,32 +41,34 @@ def _grid(context: click.Context, option: click.Parameter, said: tuple[str, ...]
     return grid
 
 
-@click.command(
-    cls=FlowVerb,
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings:
+    """Settings of ``ssi lab tune``."""
+
+    table: str = TABLE
+    task: Path = TASK
+    row: str = option(..., "Label of the row.", metavar="LABEL")
+    grid: dict[str, Any] = option(
+        ...,
+        "Setting and the values to try, the plain and cheap ones first. Can be repeated.",
+        metavar="NAME=A,B",
+        callback=_grid,
+    )
+    seed: int = SEED
+    budget: int | None = option(
+        None, "Maximum number of triples of a training. [default: that of the row]", ge=1, le=2**62
+    )
+
+
+@verb(
+    TuneSettings,
     examples=(
-        'ssi tune demo --task task --row "U\'V + I" --set margin=1,0.3,0.1 --set init_std=0.1,0.01',
-        "ssi tune my-table.toml --task task --row CFH --set parts.2.margin=1,0.3",
+        'ssi lab tune demo --task task --row "U\'V + I" --grid margin=1,0.3 --grid init_std=0.1,1',
+        "ssi lab tune my-table.toml --task task --row CFH --grid parts.2.margin=1,0.3",
     ),
+    cls=FlowVerb,
 )
-@click.argument("table", callback=table_file)
-@TASK
-@click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
-@click.option(
-    "--set",
-    "grid",
-    multiple=True,
-    required=True,
-    metavar="NAME=A,B",
-    callback=_grid,
-    help="A setting and its values, the plain and cheap ones first; may be repeated.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--budget", type=click.IntRange(1, 2**62), help="Triples of a training at most; else the row's."
-)
-def tune(
-    table: str, task: Path, row: str, grid: dict[str, Any], seed: int, budget: int | None
-) -> Outcome:
+def tune(given: TuneSettings) -> Outcome:
     """Choose settings of a row on validation pairs.
 
     Each combination of the values is trained once and measured on all queries with a validation
@@ -81,7 +83,13 @@ def tune(
     tracking.ready()
     with shown_board():
         search_result = search(
-            table, row, task, grid, seed=seed, threads=settings().threads or 1, budget=budget
+            given.table,
+            given.row,
+            given.task,
+            given.grid,
+            seed=given.seed,
+            threads=settings().threads or 1,
+            budget=given.budget,
         )
     value = {**asdict(search_result), "chosen": dict(search_result.chosen)}
     return Outcome(value, lambda console: _show(console, search_result))

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
+from ssi_core.command.fields import argument
 from ssi_core.command.hits import outcome_of
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.search import INDEX, K
-from ssi_core.command.verb import Outcome, Verb
+from ssi_core.command.options import INDEX, K
+from ssi_core.command.verb import Outcome, verb
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class RelatedSettings:
+    """Settings of ``ssi related``."""
+
+    model: str = argument("MODEL")
+    document: str = argument("DOCUMENT")
+    k: int = K
+    index: Path | None = INDEX
+
+
+@verb(
+    RelatedSettings,
     examples=(
         'ssi related model "Car"',
         "ssi related models:/ssi@champion 10252 -k 3 --json",
     ),
 )
-@click.argument("model")
-@click.argument("document")
-@K
-@INDEX
-def related(model: str, document: str, k: int, index: Path | None) -> Outcome:
-    """List the documents that are most related to a document, best first.
+def related(given: RelatedSettings) -> Outcome:
+    """List the documents that are most related to a document.
 
     DOCUMENT is the title or id of a document of the index, as 'ssi search' shows titles and
     'ssi search --json' ids. The whole document is the query, and is no result itself; results show
@@ -37,5 +43,5 @@ def related(model: str, document: str, k: int, index: Path | None) -> Outcome:
     """
     from ssi_core.serving.related import open_related, related_documents
 
-    place = directory_of(model) if index else searchable(model)
-    return outcome_of(related_documents(open_related(place, index), document, k))
+    place = directory_of(given.model) if given.index else searchable(given.model)
+    return outcome_of(related_documents(open_related(place, given.index), given.document, given.k))

@@ -3,58 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ssi_core.command.data import FORCE, artefact_outcome
-from ssi_core.command.hits import CONCEPTS, outcome_of
+from ssi_core.command.data import artefact_outcome
+from ssi_core.command.fields import NEW_DIRECTORY, argument, option
+from ssi_core.command.hits import outcome_of
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.verb import Outcome, Verb, progress
+from ssi_core.command.options import (
+    CONCEPTS,
+    FORCE,
+    INDEX,
+    POPULARITY,
+    TASK,
+    ApproximateSettings,
+    K,
+)
+from ssi_core.command.verb import Outcome, progress, verb
 from ssi_core.root import store_path
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.serving.index import Storage
     from ssi_core.serving.neighbours import Neighbour
     from ssi_core.serving.searcher import Searcher
-
-INDEX = click.option(
-    "--index",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Index of the documents; by default the model's own, which a run gets when it is first "
-    "searched.",
-)
-POPULARITY = click.option(
-    "--popularity/--no-popularity",
-    default=True,
-    help="Count the links to a document, where MODEL is a mixture with in_degree.",
-)
-APPROXIMATE = click.option(
-    "--approximate",
-    is_flag=True,
-    help="Look at a part of the documents, as large as the recall needs.",
-)
-BY = click.option(
-    "--candidates",
-    "by",
-    type=click.Choice(["graph", "codes"]),
-    default="graph",
-    show_default=True,
-    help="With --approximate: documents near a text are those of a graph of the vectors, or of a "
-    "scan over the signs of the vectors (docs/hash-codes.md says where each is better).",
-)
-RECALL = click.option(
-    "--recall",
-    type=click.FloatRange(0, 1),
-    default=0.95,
-    show_default=True,
-    help="With --approximate: share of the 10 best documents that is to be found.",
-)
-K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
 def prepared(
@@ -76,47 +51,39 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
     return open_searcher(directory_of(model) if index else searchable(model), index)
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings(ApproximateSettings):
+    """Settings of ``ssi search``."""
+
+    model: str = argument("MODEL")
+    text: str = argument("TEXT")
+    k: int = K
+    index: Path | None = INDEX
+    language: str | None = option(
+        None,
+        "Language of TEXT, such as ja: that of the queries or that of the documents. [default: "
+        "that of the queries of the model]",
+    )
+    popularity: bool = POPULARITY
+    summary: int | None = option(
+        None,
+        "Show a summary of the first five documents for TEXT, of at most WORDS words.",
+        metavar="WORDS",
+        ge=1,
+        le=1000,
+    )
+    concepts: Path | None = CONCEPTS
+
+
+@verb(
+    SearchSettings,
     examples=(
         'ssi search models:/ssi@champion "old automobile"',
         'ssi search runs/abc "moon landing" -k 3 --json',
-        'ssi search runs/abc "清水寺の舞台" --lang ja',
+        'ssi search runs/abc "清水寺の舞台" --language ja',
     ),
 )
-@click.argument("model")
-@click.argument("text")
-@K
-@INDEX
-@click.option(
-    "--lang",
-    help="Language of TEXT, such as ja: that of the model's queries (by default), or documents.",
-)
-@POPULARITY
-@APPROXIMATE
-@BY
-@RECALL
-@click.option(
-    "--summary",
-    "words",
-    type=click.IntRange(1, 1000),
-    metavar="WORDS",
-    help="Show a summary of the first five documents for TEXT, of so many words.",
-)
-@CONCEPTS
-def search(
-    model: str,
-    text: str,
-    k: int,
-    index: Path | None,
-    lang: str | None,
-    popularity: bool,
-    approximate: bool,
-    by: str,
-    recall: float,
-    words: int | None,
-    concepts: Path | None,
-) -> Outcome:
+def search(given: SearchSettings) -> Outcome:
     """Find documents for a text, best first.
 
     A result has a title, an address, the fields that have words of TEXT, and the part of its text
@@ -132,40 +99,49 @@ def search(
     document, and a result shows its best sentence. --concepts lets sentences match by related pages
     of a wiki, beside words.
     """
-    if concepts is not None and words is None:
+    if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
     from ssi_core.serving.summaries import summarise
 
-    searcher = prepared(approximate, recall, by)(searcher_of(model, index))
-    answer = searcher.search([text], k, lang, popularity=popularity)[0]
+    searcher = prepared(given.approximate, given.recall, given.by)(
+        searcher_of(given.model, given.index)
+    )
+    answer = searcher.search([given.text], given.k, given.language, popularity=given.popularity)[0]
     summary = None
-    if words is not None:
+    if given.summary is not None:
         summary, answer = summarise()(
-            searcher, text, answer, words, concepts=concepts, language=lang
+            searcher,
+            given.text,
+            answer,
+            given.summary,
+            concepts=given.concepts,
+            language=given.language,
         )
     return outcome_of(answer, summary, recall=searcher.recall)
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class NeighboursSettings:
+    """Settings of ``ssi lab neighbours``."""
+
+    model: str = argument("MODEL")
+    words: tuple[str, ...] = argument("WORD")
+    k: int = K
+    dice: bool = option(False, "List words that occur in the same documents. MODEL is then a task.")
+    frequent: int = option(
+        30_000, "Number of the most frequent words to list from. Only with --dice.", ge=1
+    )
+
+
+@verb(
+    NeighboursSettings,
     examples=(
-        "ssi neighbours models:/ssi@champion car",
-        "ssi neighbours runs/abc moon --json",
-        'ssi neighbours task riemannian "pearl harbor" --dice -k 5',
+        "ssi lab neighbours models:/ssi@champion car",
+        "ssi lab neighbours runs/abc moon --json",
+        'ssi lab neighbours task riemannian "pearl harbor" --dice -k 5',
     ),
 )
-@click.argument("model")
-@click.argument("words", metavar="WORD...", nargs=-1, required=True)
-@K
-@click.option("--dice", is_flag=True, help="MODEL is a task: words of the same documents.")
-@click.option(
-    "--frequent",
-    type=click.IntRange(min=1),
-    default=30_000,
-    show_default=True,
-    help="With --dice: of so many of the most frequent words.",
-)
-def neighbours(model: str, words: tuple[str, ...], k: int, dice: bool, frequent: int) -> Outcome:
+def neighbours(given: NeighboursSettings) -> Outcome:
     """List the words that a model relates to a word.
 
     With --dice, MODEL is a task directory, and the words are those with the largest DICE
@@ -173,7 +149,9 @@ def neighbours(model: str, words: tuple[str, ...], k: int, dice: bool, frequent:
     may then be a run of words in quotes, if the task has a view of them (cfh:...,ngrams=2).
     """
     related_words = (
-        _by_dice(Path(model), words, k, frequent) if dice else _by_model(model, words, k)
+        _by_dice(Path(given.model), given.words, given.k, given.frequent)
+        if given.dice
+        else _by_model(given.model, given.words, given.k)
     )
     value = {
         "results": [
@@ -209,22 +187,26 @@ def _by_dice(task: Path, words: Sequence[str], k: int, most: int) -> dict[str, l
     return {word: dice_neighbours(opened, word, k, most) for word in words}
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class ExplainSettings:
+    """Settings of ``ssi explain``."""
+
+    model: str = argument("MODEL")
+    query: str = argument("QUERY")
+    document: str = argument("DOCUMENT")
+    k: int = option(20, "Number of pairs of words to show.", ge=1)
+    popularity: bool = POPULARITY
+    index: Path | None = INDEX
+
+
+@verb(
+    ExplainSettings,
     examples=(
         'ssi explain models:/ssi@champion "old automobile" "Car"',
         'ssi explain runs/abc "moon landing" "Apollo 11" -k 50 --json',
     ),
 )
-@click.argument("model")
-@click.argument("query")
-@click.argument("document")
-@click.option("-k", type=click.IntRange(min=1), default=20, show_default=True)
-@POPULARITY
-@INDEX
-def explain(
-    model: str, query: str, document: str, k: int, popularity: bool, index: Path | None
-) -> Outcome:
+def explain(given: ExplainSettings) -> Outcome:
     """Take the score of a document apart into words.
 
     DOCUMENT is its title or id. The parts and the rest add up to the score. Each pair names the
@@ -236,8 +218,8 @@ def explain(
     """
     from ssi_core.serving.explain import explain as take_apart
 
-    searcher = searcher_of(model, index)
-    parts = take_apart(searcher, query, document, k, popularity=popularity)
+    searcher = searcher_of(given.model, given.index)
+    parts = take_apart(searcher, given.query, given.document, given.k, popularity=given.popularity)
     value = {
         "score": parts.score,
         "parts": [asdict(part) for part in parts.parts],
@@ -270,25 +252,31 @@ def explain(
     return Outcome(value, show)
 
 
-@click.command(cls=Verb, examples=("ssi index runs/abc --task task --out index",))
-@click.argument("model")
-@click.option("--task", type=click.Path(path_type=Path), required=True)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
-@click.option("--words/--no-words", default=True, help="Keep the words, which explain needs.")
-@click.option(
-    "--texts/--no-texts", default=True, help="Keep the texts and addresses that results show."
-)
-@click.option(
-    "--storage",
-    type=click.Choice(["float32", "float16"]),
-    default="float32",
-    show_default=True,
-    help="Numbers of the documents' vectors; float16 takes half of their bytes.",
-)
-@FORCE
-def index(
-    model: str, task: Path, out: Path, words: bool, texts: bool, storage: Storage, force: bool
-) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class IndexSettings:
+    """Settings of ``ssi data index``."""
+
+    model: str = argument("MODEL")
+    task: Path = TASK
+    out: Path = option(..., "Directory to write.", type=NEW_DIRECTORY)
+    words: bool = option(
+        True,
+        "Keep the words of the documents, which 'ssi explain' needs. [default: --with-words]",
+        flag="--with-words/--without-words",
+    )
+    texts: bool = option(
+        True,
+        "Keep the texts and addresses that results show. [default: --with-texts]",
+        flag="--with-texts/--without-texts",
+    )
+    storage: Literal["float32", "float16"] = option(
+        "float32", "Number format of the document vectors. float16 takes half of the bytes."
+    )
+    force: bool = FORCE
+
+
+@verb(IndexSettings, examples=("ssi data index runs/abc --task task --out index",))
+def index(given: IndexSettings) -> Outcome:
     """Index the documents of a task under a model."""
     from ssi_core.models import load_model
     from ssi_core.serving.cost import require_index
@@ -299,10 +287,12 @@ def index(
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import open_task
 
-    directory = model_in(directory_of(model))
-    fitted, opened = load_model(directory), open_task(task)
-    shown = raw_texts(task) if texts else []
-    require_index(fitted.model, opened, out, words=words, texts=shown, storage=storage)
+    directory = model_in(directory_of(given.model))
+    fitted, opened = load_model(directory), open_task(given.task)
+    shown = raw_texts(given.task) if given.texts else []
+    require_index(
+        fitted.model, opened, given.out, words=given.words, texts=shown, storage=given.storage
+    )
     files = sorted((directory / "arrays").glob("*.npy"))
     parents = {
         "task": opened.key,
@@ -312,13 +302,13 @@ def index(
         artefact = build_index(
             fitted,
             opened.documents,
-            out,
+            given.out,
             parents=parents,
-            words=words,
+            words=given.words,
             texts=shown,
-            names=names_of_task(task) if texts else None,
-            storage=storage,
-            force=force,
+            names=names_of_task(given.task) if given.texts else None,
+            storage=given.storage,
+            force=given.force,
             progress=tell,
         )
     return artefact_outcome(artefact)

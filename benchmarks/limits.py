@@ -2,8 +2,8 @@
 
     python -m benchmarks.limits --documents 30000 --json FILE
 
-The collection is made up (`ssi ingest zipf`). Every stage is a command as a user gives it, on one
-core, in a place of its own. It runs once without limits, and then with
+The collection is made up (`ssi data ingest zipf`). Every stage is a command as a user gives it, on
+one core, in a place of its own. It runs once without limits, and then with
 
 - memory: RLIMIT_DATA, 0.7 of what the stage says that it takes, beside what the process holds;
 - a small disk: a tmpfs of 0.7 of the bytes that the stage says; and one of half of the bytes that

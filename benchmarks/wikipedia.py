@@ -2,8 +2,8 @@
 
     python -m benchmarks.wikipedia 10000 100000 --json FILE
 
-The collection is made up (`ssi ingest zipf`): 1,800,000 documents have the size of the corpus of
-Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
+The collection is made up (`ssi data ingest zipf`): 1,800,000 documents have the size of the corpus
+of Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
 it, on two cores; no process may take more than 12 GiB of data (RLIMIT_DATA). The peak is that of
 the proportional set sizes of a command and its children; data is the part of it that no file backs.
 Trainings take ten triples a document, so that the work for a document is the same at all sizes: no

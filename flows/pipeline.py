@@ -140,7 +140,7 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
     if across and settings.texts:
         raise BadInput(
             f"table {table.name!r} is about two languages, which files do not pair; make mates "
-            "of two corpora (ssi ingest mates) and name them (--corpus)."
+            "of two corpora (ssi data ingest mates) and name them (--corpus)."
         )
     if across:
         return ingest_source(MatesSettings(documents=settings.sample, **sample))

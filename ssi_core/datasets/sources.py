@@ -10,7 +10,7 @@ from ssi_core.corpus.source import Source, directory, option
 class Wikispeedia(Source):
     """Read the Wikispeedia data set (4,604 articles of Wikipedia's schools edition)."""
 
-    examples = ("ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
+    examples = ("ssi data ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
     reader = "ssi_core.datasets.wikispeedia:ingest_wikispeedia"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
@@ -25,7 +25,7 @@ class WikispeediaClicks(Source):
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
+    examples = ("ssi data ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
     reader = "ssi_core.datasets.wikispeedia_clicks:ingest_wikispeedia_clicks"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
@@ -35,7 +35,7 @@ class FarmAds(Source):
     """Read Farm Ads: the words of an ad find those of the page that it leads to."""
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest farm-ads farm-ads/ --out clicks",)
+    examples = ("ssi data ingest farm-ads farm-ads/ --out clicks",)
     reader = "ssi_core.datasets.farm_ads:ingest_farm_ads"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
@@ -44,7 +44,7 @@ class FarmAds(Source):
 class Smart(Source):
     """Read Cranfield, CISI or CACM: documents, queries and judgements in SMART's format."""
 
-    examples = ("ssi ingest collection cranfield/ --out corpus",)
+    examples = ("ssi data ingest collection cranfield/ --out corpus",)
     reader = "ssi_core.datasets.smart:ingest_collection"
 
     paths: tuple[Path, ...] = directory("Directory of Cranfield, CISI or CACM")
@@ -67,7 +67,7 @@ class WikiQa(Source):
     """
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest wikiqa wikiqa/ --out answers",)
+    examples = ("ssi data ingest wikiqa wikiqa/ --out answers",)
     reader = "ssi_core.datasets.wikiqa:ingest_wikiqa"
 
     paths: tuple[Path, ...] = directory("Directory of WikiQA-train.tsv.gz and WikiQA-dev.tsv.gz")
@@ -84,7 +84,7 @@ class ZzQueryLog(Source):
     """
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest zzquerylog zzquerylog/ --out sports",)
+    examples = ("ssi data ingest zzquerylog zzquerylog/ --out sports",)
     reader = "ssi_core.datasets.zzquerylog:ingest_zzquerylog"
 
     paths: tuple[Path, ...] = directory("Directory of zz_query_log_queries.json.gz")
@@ -100,8 +100,8 @@ class Kyoto(Source):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest kyoto kyoto-ja-en/ --out mates",
-        "ssi ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
+        "ssi data ingest kyoto kyoto-ja-en/ --out mates",
+        "ssi data ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
     )
     reader = "ssi_core.datasets.kyoto:ingest_kyoto"
 

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _ASKED, _FEWEST = 200, 20
 _K = 10
 _BLOCK = 16
-_SMALLER = "Take --candidates codes, which are smaller, or search exactly."
+_SMALLER = "Take --approximate-by codes, which are smaller, or search exactly."
 
 
 @dataclass(frozen=True)

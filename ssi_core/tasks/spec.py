@@ -428,7 +428,7 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
 NO_LINKS = (
     "it has no links, and without links there is nothing to learn from or to test on. Ingest "
     "documents that link to each other, or take what else says which documents are relevant "
-    "(--relevant self, or --ask words:3: a document to its words)."
+    "(--relevant self, or --query-type words:3: a document to its words)."
 )
 """What is wrong with a collection without pairs, and what to do."""
 
@@ -446,7 +446,7 @@ def only_relevant(collection: Collection) -> str:
         choices = ", ".join(map(repr, known))
         raise BadInput(
             f"{collection.path}: "
-            + (f"which documents are relevant? Name one of {choices} (--relevant, or --ask)."
+            + (f"which documents are relevant? Name one of {choices} (--relevant, or --query-type)."
                if known else NO_LINKS)
         )  # fmt: skip
     return known[0]

@@ -83,7 +83,7 @@ def test_an_encoder_that_cannot_be_is_said(models, task, tmp_path, call):
         (["--to", "solr"], USAGE, "solr"),
         (["--to", "lucene", "--index", "{model}/index", "--documents", "{model}"], USAGE, "one of"),
         (["--to", "lucene", "--bounds", "{model}"], BAD_INPUT, "artefact.json"),
-        (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi index"),
+        (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi data index"),
     ],
 )
 def test_wrong_use_is_explained(model, call, tmp_path, words, code, why):

@@ -43,7 +43,7 @@ def _gzip(path, content):
 
 
 def _read(name, **settings):
-    """Read a source as ``ssi ingest`` does."""
+    """Read a source as ``ssi data ingest`` does."""
     return ssi.Documents(source_named(name)(**settings).fetched().read())
 
 

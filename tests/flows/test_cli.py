@@ -96,21 +96,23 @@ def test_every_help_teaches_with_examples_and_has_the_shared_options(path, capsy
 def test_ingest_and_features_say_path_key_counts_skipped(ssi, tmp_path):
     dump = write_dump(tmp_path / "dump.xml.bz2")
     corpus = tmp_path / "corpus"
-    code, found, log = ssi("ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
+    code, found, log = ssi("data", "ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
     assert (code, set(found)) == (0, {"path", "key", "counts", "skipped"})
     assert found["path"] == str(corpus)
     assert found["counts"]["documents"] == PAGES
     assert log.splitlines()[0] == f"ssi: root {tmp_path / 'root'}"
-    code, again, _ = ssi("ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
+    code, again, _ = ssi("data", "ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
     assert (code, again) == (0, found)
 
-    code, task, _ = ssi("features", corpus, "--out", tmp_path / "task", "--words", "all")
+    code, task, _ = ssi("data", "features", corpus, "--out", tmp_path / "task", "--words", "all")
     assert (code, set(task)) == (0, {"path", "key", "counts", "skipped"})
     assert len(task["key"]) == 64
-    code, error, log = ssi("features", corpus, "--out", tmp_path / "task", "--words", "20")
+    code, error, log = ssi("data", "features", corpus, "--out", tmp_path / "task", "--words", "20")
     assert (code, error["error"]["kind"]) == (4, "refused")
     assert "--force" in log
-    code, _, _ = ssi("features", corpus, "--out", tmp_path / "task", "--words", "20", "--force")
+    code, _, _ = ssi(
+        "data", "features", corpus, "--out", tmp_path / "task", "--words", "20", "--force"
+    )
     assert code == 0
 
 
@@ -138,7 +140,7 @@ def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(proj
 
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
     how = ("--words", "all", "--queries", "words:3", "--query-draws", "2")
-    code, task, _ = ssi("features", project / "corpus", *how)
+    code, task, _ = ssi("data", "features", project / "corpus", *how)
     assert code == 0
     drawn = task["counts"]["keywords"]
     asked = task["counts"]["queries"]
@@ -146,19 +148,19 @@ def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, proje
     assert drawn["queries"]["test"] == asked["test"]
 
     write(tmp_path / "in", "1 1 1\n")
-    code, corpus, _ = ssi("ingest", "collection", tmp_path / "in")
+    code, corpus, _ = ssi("data", "ingest", "collection", tmp_path / "in")
     assert (code, corpus["counts"]["judgements"]) == (0, 1)
-    code, error, _ = ssi("features", corpus["path"])
+    code, error, _ = ssi("data", "features", corpus["path"])
     assert code == 3
     assert "1 of its queries are judged" in error["error"]["message"]
 
 
 def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):
-    code, task, _ = ssi("features", project / "corpus", "--words", "all")
+    code, task, _ = ssi("data", "features", project / "corpus", "--words", "all")
     assert code == 0
     assert Path(task["path"]).parent == tmp_path / "root" / ".ssi" / "store" / "task"
-    assert ssi("features", project / "corpus", "--words", "all")[1] == task
-    code, pooled, _ = ssi("features", project / "corpus", "--words", "all", "--pool", 20)
+    assert ssi("data", "features", project / "corpus", "--words", "all")[1] == task
+    code, pooled, _ = ssi("data", "features", project / "corpus", "--words", "all", "--pool", 20)
     assert (code, pooled["path"] != task["path"]) == (0, True)
     assert len(open_task(Path(pooled["path"])).pool) == 20
 
@@ -205,7 +207,7 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
 
 
 def test_neighbours_are_words_of_the_subject(ssi, project):
-    code, found, _ = ssi("neighbours", project / "model", "automobile", "-k", 3)
+    code, found, _ = ssi("lab", "neighbours", project / "model", "automobile", "-k", 3)
     assert code == 0
     assert [set(hit) for hit in found["results"]] == [{"asked", "id", "title", "score"}] * 3
     words = {"car", "engine", "wheel", "road", "driver", "motor", "vehicle"}
@@ -219,7 +221,7 @@ def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
     plain = ssi("search", project / "tfidf", "moon")[1]
     assert all(hit["snippet"] for hit in plain["results"])
     assert ssi("search", project / "tfidf", "moon", "--index", tmp_path / "i")[1] == plain
-    assert ssi(*built[:-1], tmp_path / "bare", "--no-texts")[0] == 0
+    assert ssi(*built[:-1], tmp_path / "bare", "--without-texts")[0] == 0
     bare = ("search", project / "tfidf", "moon", "--index", tmp_path / "bare")
     results = ssi(*bare)[1]["results"]
     assert [hit["id"] for hit in results] == [hit["id"] for hit in plain["results"]]
@@ -229,7 +231,7 @@ def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
 
 
 def test_evaluate_gives_every_measure_with_its_error(ssi, project):
-    code, found, _ = ssi("evaluate", project / "model", "--task", project / "task")
+    code, found, _ = ssi("lab", "evaluate", project / "model", "--task", project / "task")
     assert code == 0
     for name in ("rank_loss", "map", "mrr", "p_at_1", "p_at_10", "ndcg_at_10"):
         assert 0 <= found["metrics"][f"test/{name}"] <= 1
@@ -249,7 +251,7 @@ def test_evaluate_counts_hubs_where_it_is_asked_to(ssi, project):
 
 
 def test_doctor_finds_this_machine(ssi):
-    code, found, _ = ssi("doctor")
+    code, found, _ = ssi("ops", "doctor")
     assert code == 0
     assert found["python"] == sys.version.split()[0]
     assert found["cores"] >= 1
@@ -354,7 +356,7 @@ def test_an_unexpected_failure_is_one_line_and_verbose_shows_where(capsys):
 
 
 def test_root_is_an_option_of_every_command(tmp_path, capsys):
-    assert run(cli, ["--root", str(tmp_path / "elsewhere"), "doctor", "--json"]) == 0
+    assert run(cli, ["--root", str(tmp_path / "elsewhere"), "ops", "doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["root"] == str(tmp_path / "elsewhere")
 
 
@@ -363,7 +365,7 @@ def test_a_real_process_writes_one_object_and_ends_with_the_code(project):
     assert done.returncode == 0
     assert json.loads(done.stdout)["results"]
     assert done.stderr == f"ssi: root {project}\n"
-    done = subprocess_ssi("features", "nothing", "--json", SSI_ROOT=str(project))
+    done = subprocess_ssi("data", "features", "nothing", "--json", SSI_ROOT=str(project))
     assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (3, "bad input")
 
 

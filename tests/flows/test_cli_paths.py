@@ -130,11 +130,11 @@ def test_a_verb_takes_relative_paths(call, inside, capsys):
 
 
 def test_what_was_made_is_not_made_again_from_another_directory(inside, capsys, monkeypatch):
-    assert run(cli, ["features", f"{IN}/corpus", "--json"]) == 0
+    assert run(cli, ["data", "features", f"{IN}/corpus", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
     monkeypatch.chdir(inside / "in püt" / "one")
     monkeypatch.setenv("SSI_ROOT", "../../rööt")
-    assert run(cli, ["features", "../corpus", "--json"]) == 0
+    assert run(cli, ["data", "features", "../corpus", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == first
 
 
@@ -146,11 +146,11 @@ def test_rows_are_trained_compared_and_exported_by_relative_paths(inside, capsys
         return json.loads(out)
 
     table, task = f"{IN}/tablé.toml", ("--task", f"{IN}/task")
-    trained = ssi("train", table, *task, "--row", "TF-IDF")
+    trained = ssi("lab", "train", table, *task, "--row", "TF-IDF")
     assert ssi("compare", "tiny")["rows"][0]["run_id"] == trained["run_id"]
     assert ssi("search", trained["run_id"], "moon")["results"]
     for how in ((), task):
-        files = ssi("export-trec", trained["run_id"], "--out", "a/trec", *how)
+        files = ssi("lab", "export-trec", trained["run_id"], "--out", "a/trec", *how)
         assert Path(files["run"]).read_text()
     assert (inside / "rööt" / "mlruns" / "mlflow.db").is_file()
 

@@ -54,7 +54,7 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or retraining)
-    how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
+    how = ("--start", "champion", "--frozen", "f", "--size", "0.5", "--threads", "2")
     how += ("--limit", "map=0.4", "--limit", "clicks=3")
     assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, retraining)
     checked = retrain.RetrainSettings(**asked[0])
@@ -75,7 +75,7 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     )
 
     assert run(cli, ["retrain"]) == 2
-    assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--data-limit", "map"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--texts", "d"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])

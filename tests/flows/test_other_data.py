@@ -174,7 +174,7 @@ def test_a_table_of_values_fits_a_terminal(data, models, tmp_path, capsys):
 def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, ssi):
     texts, links = topical()
     mixed = [f"{text} " + " ".join(["unheard"] * 100) for text in texts]
-    code, value, log = ssi("evaluate", models["corpus"], "--on",
+    code, value, log = ssi("lab", "evaluate", models["corpus"], "--on",
                            write_corpus(tmp_path / "mixed", mixed, links))  # fmt: skip
     assert code == 0
     assert 0.5 < value["unknown_words"]["queries"] < 0.9
@@ -192,7 +192,7 @@ def test_what_is_looked_for_must_be_there(data, models, ssi):
 
 def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
     how = ("--on", data / "collection", "--out", tmp_path / "trec", "--by", "language")
-    code, value, _ = ssi("evaluate", models["corpus"], *how)
+    code, value, _ = ssi("lab", "evaluate", models["corpus"], *how)
     assert code == 0
     assert value["candidates"] == "all 200 documents"
     judgements = judged_pairs(data / "collection")
@@ -225,7 +225,7 @@ def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
 
 
 def test_what_is_refused_leaves_no_run(data, models, ssi):
-    code, _, _ = ssi("evaluate", models["corpus"], "--on", data / "foreign")
+    code, _, _ = ssi("lab", "evaluate", models["corpus"], "--on", data / "foreign")
     assert code == 3
     tracking.ready()
     assert tracking.client().get_experiment_by_name("evaluations") is None

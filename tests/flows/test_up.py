@@ -184,7 +184,9 @@ def test_the_project_is_the_root_or_the_nearest_above_or_the_checkout(project, m
     assert deployments.project() == project
     (project / "prefect.yaml").unlink()
     assert deployments.project() == REPOSITORY
-    monkeypatch.setattr(deployments, "__file__", str(other / "flows" / "servers" / "deployments.py"))
+    monkeypatch.setattr(
+        deployments, "__file__", str(other / "flows" / "servers" / "deployments.py")
+    )
     with pytest.raises(BadInput, match=r"has prefect\.yaml, which names the flows"):
         deployments.project()
 

@@ -310,7 +310,7 @@ MODELS = (
     _model("a missing array", remove("model/arrays/V.npy"), "V.npy"),
     _model("a model of a later version", says("model/model.json", format=99), "format 99"),
     _model("a model.json that is cut off", cut("model/model.json"), "not JSON"),
-    _model("no index", remove("model/index"), "ssi index"),
+    _model("no index", remove("model/index"), "ssi data index"),
     _model("an index that is cut off", cut("model/index/dense.npy"), "dense.npy"),
     _model("an index without its vectors", remove("model/index/dense.npy"), "it is missing"),
     _model("a word that relates to none", nothing, "xyzzy", "neighbours model xyzzy"),
@@ -353,7 +353,7 @@ TABLES = (
 _FULL = "no space is left"
 _TRAIN = "train demo --task task --row TF-IDF"
 MACHINE = (
-    Case("Machine", "no space for a sample", "sample small/sample --documents 200", nothing,
+    Case("Machine", "no space for a sample", "sample small/sample --size 200", nothing,
          REFUSED, _FULL, small_disk("32k")),
     *(
         Case("Machine", f"{what} for {name}", command, nothing, REFUSED, said, disk(size))

@@ -77,9 +77,9 @@ most = 1
 RERANKER = "fold --ranker rankrls --set lambdas=1,8"
 
 COMMANDS = {
-    "sample own": "--out new --documents 20",
-    "sample encyclopedia": "new --documents 20",
-    "fit": "DATA/corpus --ask link --defaults --budget 400 --out new",
+    "sample own": "--out new --size 20",
+    "sample encyclopedia": "new --size 20",
+    "fit": "DATA/corpus --query-type link --defaults --budget 400 --out new",
     "features": "DATA/corpus --out new",
     "index": "DATA/model --task DATA/task --out new",
     "search": "DATA/model moon",
@@ -111,7 +111,7 @@ COMMANDS = {
     "export-trec": "RUN --out new",
     "match": "RUN page.txt",
     "estimate": "CLICKED --clicks clicks --candidates shown --rounds 20 --least-visits 1",
-    "freeze": "DATA/corpus --queries 10 --out new",
+    "freeze": "DATA/corpus --max-queries 10 --out new",
     "retrain": "table.toml --corpus DATA/corpus --name nightly",
     "promote": "RUN",
     "rollback": "",

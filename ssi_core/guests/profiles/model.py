@@ -21,7 +21,7 @@ from ssi_core.types import BadInput
 
 FORMAT = 1
 _MANIFEST = "profiles.json"
-_AGAIN = "Make it again with 'ssi profiles fit'."
+_AGAIN = "Make it again with 'ssi rank profiles fit'."
 _ARRAYS = ("common", "theta", "share")
 _COUNTS = ("data", "indices", "indptr")
 

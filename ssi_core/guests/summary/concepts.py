@@ -44,7 +44,7 @@ from ssi_core.types import BadInput, Float32, Int64, Progress
 
 FORMAT = 1
 _MANIFEST = "concepts.json"
-_AGAIN = "Make it again with 'ssi summary concepts'."
+_AGAIN = "Make it again with 'ssi rank summary concepts'."
 _PARENTHESES = re.compile(r"\s*\([^()]*\)$")
 
 
@@ -82,7 +82,7 @@ class ConceptBase:
         Parameters
         ----------
         collection : Path or Collection
-            What ``ssi ingest`` has written.
+            What ``ssi data ingest`` has written.
         progress : Progress, optional
             Told the share of the pages that are read.
 
@@ -109,7 +109,7 @@ class ConceptBase:
         if not len(kept):
             raise BadInput(
                 f"{opened.path}: no text has the title of a document that it links to. A concept "
-                "base needs the texts of linked pages, as 'ssi ingest wikipedia' reads them."
+                "base needs the texts of linked pages, as 'ssi data ingest wikipedia' reads them."
             )
         counts = sparse.csr_array(counts[kept])
         share = sparse.diags_array(1 / linked[kept]) @ counts

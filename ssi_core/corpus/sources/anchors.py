@@ -29,8 +29,8 @@ class Anchors(Source):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
-        "ssi ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
+        "ssi data ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
+        "ssi data ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
     )
     reader = "ssi_core.corpus.clicks.anchors:ingest_anchors"
 

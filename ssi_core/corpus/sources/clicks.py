@@ -83,12 +83,13 @@ class Clicks(Source):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
-        "ssi ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents ads.tsv.gz",
-        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
-        "ssi ingest clicks queries.json --map map.toml --language pt",
-        "ssi ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
-        "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
+        "ssi data ingest clicks log.csv.gz --map map.toml --out clicks",
+        "ssi data ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents "
+        "ads.tsv.gz",
+        "ssi data ingest clicks log-*.jsonl --map map.toml --clicks weighted",
+        "ssi data ingest clicks queries.json --map map.toml --language pt",
+        "ssi data ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
+        "ssi data ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     )
 
     paths: tuple[Path, ...] = files(

@@ -16,7 +16,7 @@ class Feeds(Source):
     out, and counted.
     """
 
-    examples = ("ssi ingest feeds my-feeds/ --out corpus",)
+    examples = ("ssi data ingest feeds my-feeds/ --out corpus",)
     reader = "ssi_core.corpus.feeds:ingest_feeds"
 
     paths: tuple[Path, ...] = directory("Folder of Atom and RSS files (.xml, .atom, .rss)")

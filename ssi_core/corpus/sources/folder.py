@@ -21,8 +21,8 @@ class Folder(Source):
     """
 
     examples = (
-        "ssi ingest folder site/ --out corpus",
-        "ssi ingest folder site/ --since corpus --out corpus-2",
+        "ssi data ingest folder site/ --out corpus",
+        "ssi data ingest folder site/ --since corpus --out corpus-2",
     )
     reader = "ssi_core.corpus.folder:ingest_folder"
     origin = "folder"

@@ -13,7 +13,7 @@ from ssi_core.corpus.source import LANGUAGE, Source, directory, files, option
 class Beir(Source):
     """Read a collection in the format of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv."""
 
-    examples = ("ssi ingest beir scifact/ --out corpus",)
+    examples = ("ssi data ingest beir scifact/ --out corpus",)
     reader = "ssi_core.corpus.beir:ingest_beir"
 
     paths: tuple[Path, ...] = directory("Directory of the three")
@@ -28,7 +28,9 @@ class Beir(Source):
 class Trec(Source):
     """Read a collection of TREC: documents in SGML, topics, judgements."""
 
-    examples = ("ssi ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",)
+    examples = (
+        "ssi data ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",
+    )
     reader = "ssi_core.corpus.trec:ingest_trec"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
@@ -41,7 +43,7 @@ class Trec(Source):
 
 
 class Judged(Source):
-    """Add judged queries to a collection of documents, such as one of 'ssi ingest folder'.
+    """Add judged queries to a collection of documents, such as one of 'ssi data ingest folder'.
 
     Queries are a table with the columns id and text (or _id, as BEIR has it), lines of an id, a tab
     and the query, or topics of TREC. Judgements are a table with the columns query, document and
@@ -49,9 +51,11 @@ class Judged(Source):
     collection, which of a folder is its path. Links are kept.
     """
 
-    examples = ("ssi ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",)
+    examples = (
+        "ssi data ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",
+    )
     reader = "ssi_core.corpus.judged_queries:ingest_judged"
 
-    paths: tuple[Path, ...] = directory("Collection of 'ssi ingest'")
+    paths: tuple[Path, ...] = directory("Collection of 'ssi data ingest'")
     queries: Path = Field(description="Queries: id and text")
     qrels: Path = Field(description="Judgements: query, document and grade")

@@ -17,7 +17,7 @@ class Mates(Source):
     """Find mates: documents of two languages on one subject.
 
     Queries are in the language of the first corpus, documents in that of the second. Ingest the
-    two corpora first, with 'ssi ingest wikipedia'.
+    two corpora first, with 'ssi data ingest wikipedia'.
 
     A title that is a redirect counts for the page that it leads to; each document is in one pair
     at most.
@@ -25,9 +25,10 @@ class Mates(Source):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
-        "ssi ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
-        "ssi ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out mates",
+        "ssi data ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
+        "ssi data ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
+        "ssi data ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out "
+        "mates",
     )
 
     langlinks: Path | None = Field(
@@ -62,7 +63,7 @@ class Mates(Source):
         if len(self._files) != 1:
             raise ValueError(
                 "give one of --langlinks, --wikidata, --wikitext. The articles of Kyoto are a "
-                "source of their own: ssi ingest kyoto DIRECTORY"
+                "source of their own: ssi data ingest kyoto DIRECTORY"
             )
         if self.corpora is None:
             raise ValueError("give the two corpora: --corpora QUERIES DOCUMENTS")

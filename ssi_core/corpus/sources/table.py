@@ -26,10 +26,10 @@ class Table(Source):
     """
 
     examples = (
-        "ssi ingest table articles.jsonl --links links.csv --out corpus",
-        "ssi ingest table part-*.parquet --column text=body --label category",
-        "ssi ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
-        "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
+        "ssi data ingest table articles.jsonl --links links.csv --out corpus",
+        "ssi data ingest table part-*.parquet --column text=body --label category",
+        "ssi data ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
+        "ssi data ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
     reader = "ssi_core.corpus.table:ingest_table"
     origin = "table"

@@ -24,9 +24,10 @@ class Wikipedia(Source):
     """
 
     examples = (
-        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
-        "ssi ingest wikipedia --download simplewiki --out corpus",
-        "ssi ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out corpus-2",
+        "ssi data ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi data ingest wikipedia --download simplewiki --out corpus",
+        "ssi data ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out "
+        "corpus-2",
     )
     origin = "wikipedia"
 

@@ -88,7 +88,7 @@ def freeze(given: FreezeSettings) -> Outcome:
     cls=FlowVerb,
 )
 def retrain(given: RetrainSettings) -> Outcome:
-    """Train a challenger of the champion, and promote it if it is better.
+    """Train a challenger, and promote it if it beats the champion.
 
     The data are looked at first: half as many documents as before stop it (exit code 3). The
     challenger must be better on the frozen set than the best champion so far, and not worse on

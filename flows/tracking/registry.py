@@ -247,7 +247,8 @@ Ranks documents for raw text: `query` in; `ids`, `titles` and `scores` out, the 
 
 - `models:/{model}@champion` is the version that answers (`ssi serve models:/{model}@champion`).
 - A retraining moves the alias only by evidence on a frozen set; `ssi ops promote` and
-  `ssi ops rollback` move it by hand. The tags `champion_...` are its history (`ssi ops champions --name {model}`).
+  `ssi ops rollback` move it by hand. The tags `champion_...` are its history
+  (`ssi ops champions --name {model}`).
 - Every version has a card: data, lineage, measures, parameters.
 """.strip()
 

@@ -297,8 +297,8 @@ def _kind(one: Setting) -> dict[str, Any]:
     if origin is tuple:
         inner, *_ = get_args(kind)
         return {"type": _type(inner, one.said, {}), "nargs": len(get_args(kind))}
-    if others:  # a number, or a word that stands for one
-        return {"type": click.STRING, "callback": _number}
+    if others:
+        return {"type": _NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
     return {"type": _type(kind, one.said, one.said["bounds"])}
 
 
@@ -314,9 +314,26 @@ def _divided(separator: str, kind: click.ParamType[Any]) -> Callable[..., Any]:
     return divided
 
 
-def _number(context: click.Context, option: click.Parameter, value: str | None) -> Any:
-    """Return a number where a text is one."""
-    return int(value) if value is not None and value.isdecimal() else value
+class _NumberOrWord(click.ParamType[Any]):
+    """A number, or a word that stands for one."""
+
+    name = "number"
+
+    def __init__(self, number: click.ParamType[Any], words: tuple[str, ...]) -> None:
+        self.number, self.words = number, words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word."""
+        if value in self.words or not isinstance(value, str):
+            return value
+        if not value.isdecimal():
+            self.fail(f"{value!r} is neither a number nor {' or '.join(self.words)}", param, ctx)
+        return self.number.convert(value, param, ctx)
+
+
+def as_text(value: Any) -> Any:
+    """Return a path as text, where a class of settings has it so."""
+    return str(value) if isinstance(value, Path) else value
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:

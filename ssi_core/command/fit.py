@@ -83,7 +83,7 @@ class FitSettings:
     beside: tuple[str, ...] = option(
         (),
         "Further kinds of queries to learn from, such as titles,words:3.",
-        metavar="KINDS",
+        metavar="KIND,KIND",
         separator=",",
     )
     split: Literal["pairs", "documents", "users", "time", "queries", "given"] | None = option(

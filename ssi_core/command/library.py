@@ -65,7 +65,6 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         of a run for other tools.
         """,
         (
-            "ssi data features corpus --out task",
             "ssi lab pipeline demo --task task",
             "ssi compare demo",
             "ssi lab evaluate models:/ssi@champion --task task",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ssi_core.command.fields import NEW_DIRECTORY, option, parameters, settings_of
+from ssi_core.command.fields import NEW_DIRECTORY, as_text, option, parameters, settings_of
 from ssi_core.command.process import announce, kept_stdout, refuse_outputs, refuse_small_limits
 from ssi_core.command.signals import TERMINATED, code_of, terminable
 from ssi_core.command.text import shown
@@ -171,7 +171,11 @@ class Verb(_Teaching):
 
 def _built(kind: Any, given: Mapping[str, Any]) -> Any:
     """Return settings with the values that were given; a wrong one is a wrong use."""
-    taken = {one.name: given[one.name] for one in settings_of(kind) if one.name in given}
+    taken = {
+        one.name: as_text(given[one.name]) if "path" in one.said else given[one.name]
+        for one in settings_of(kind)
+        if one.name in given
+    }
     known = getattr(kind, "model_fields", {})
     for name in ("threads", "processes"):
         if name in known and (cores := settings().threads) is not None:

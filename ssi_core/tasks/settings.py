@@ -13,6 +13,7 @@ from ssi_core.parts import LOCAL, address_of
 from ssi_core.strict import faults
 from ssi_core.tasks.spec import TaskSpec, only_relevant
 from ssi_core.types import BadInput
+from ssi_core.views.hashing import parse_view
 
 
 def _checked(where: str) -> str:
@@ -85,7 +86,11 @@ class FeaturesSettings(TaskSpec):
         ------
         BadInput
             They mean nothing, or the collection leaves a choice.
+        ValueError
+            A view is none.
         """
+        for view in given.get("views", ()):
+            parse_view(view)
         if "relevant" not in given:
             given["relevant"] = only_relevant(open_collection(Path(given["corpus"])))
         try:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from flows.cli import cli
+from ssi_core.command.library import GROUPS
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.corpus.sources.wikipedia import Wikipedia
 from ssi_core.datasets.sources import Wikispeedia
@@ -23,6 +25,10 @@ from tests.flows.project import PAGES, write_dump
 pytestmark = pytest.mark.usefixtures("own_root")
 
 RESULT = {"id", "title", "score", "url", "snippet", "marks", "fields"}
+DAILY = [
+    *("fit", "search", "related", "explain", "export"),
+    *("serve", "compare", "retrain", "up", "demo"),
+]
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 
 
@@ -38,7 +44,7 @@ def subprocess_ssi(*arguments: str, **environment: str) -> subprocess.CompletedP
     )
 
 
-def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
+def test_help_is_immediate_and_fits_on_a_screen_of_80_columns():
     code = (
         "import sys\nfrom flows.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n"
@@ -51,21 +57,35 @@ def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
         text=True,
         check=True,
         cwd=Path(__file__).parents[2],
+        env={**os.environ, "COLUMNS": "80"},
     )
-    assert "loaded [] code 0" in done.stdout
-    listed = done.stdout.split("Commands:")[1]
-    verbs = [line.split()[0] for line in listed.splitlines() if line.startswith("  ")]
-    assert verbs == list(cli.verbs)
-    assert set(verbs) >= {
-        *("sample", "ingest", "features", "pipeline", "train", "evaluate", "compare"),
-        *("export-trec", "search", "neighbours", "explain", "ui", "doctor", "demo"),
-    }
+    *lines, loaded = done.stdout.splitlines()
+    assert loaded == "loaded [] code 0"
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 42
+    assert "..." not in "".join(lines[1:])
+    assert re.search(r"^  +(ssi .*)$", done.stdout, re.MULTILINE)[1].startswith("ssi fit ")
+    groups = lines.index("Groups ('ssi GROUP --help' shows the order of the work):")
+    daily = [line.split()[0] for line in lines[lines.index("Daily work:") + 1 : groups - 1]]
+    assert daily == DAILY
+    assert [line.split()[0] for line in lines[groups + 1 : groups + 5]] == list(GROUPS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_help_of_a_group_names_its_verbs_in_their_order(group, capsys):
+    assert run(cli, [group, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "The order" in text
+    described = text.partition("Options:")[0]
+    for verb in cli.get_command(None, group).list_commands(None):
+        assert re.search(rf"\b{verb}\b", described), verb
 
 
 def test_verbs_that_ask_neither_server_load_neither(project):
     code = (
         "import sys\nfrom flows.cli import main\n"
-        f"for command in (['reproduce'], ['search', {str(project / 'model')!r}, 'moon rocket']):\n"
+        f"search = ['search', {str(project / 'model')!r}, 'moon rocket']\n"
+        "for command in (['lab', 'pipeline'], search):\n"
         "    try:\n        main(command)\n    except SystemExit as end:\n"
         "        assert not end.code, end.code\n"
         "print([name for name in ('mlflow', 'prefect', 'scipy.stats') if name in sys.modules])\n"
@@ -118,7 +138,7 @@ def test_ingest_and_features_say_path_key_counts_skipped(ssi, tmp_path):
 
 def test_since_says_what_is_new_and_makes_the_same_corpus(ssi, tmp_path):
     dump = write_dump(tmp_path / "dump.xml.bz2")
-    how = ("ingest", "wikipedia", dump, "--processes", "1")
+    how = ("data", "ingest", "wikipedia", dump, "--processes", "1")
     _, first, _ = ssi(*how, "--out", tmp_path / "corpus")
     code, found, _ = ssi(*how, "--since", tmp_path / "corpus", "--out", tmp_path / "new")
     assert code == 0
@@ -139,7 +159,7 @@ def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(proj
 
 
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
-    how = ("--words", "all", "--queries", "words:3", "--query-draws", "2")
+    how = ("--words", "all", "--queries-from", "words:3", "--query-draws", "2")
     code, task, _ = ssi("data", "features", project / "corpus", *how)
     assert code == 0
     drawn = task["counts"]["keywords"]
@@ -215,7 +235,15 @@ def test_neighbours_are_words_of_the_subject(ssi, project):
 
 
 def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
-    built = ("index", project / "tfidf", "--task", project / "task", "--out", tmp_path / "i")
+    built = (
+        "data",
+        "index",
+        project / "tfidf",
+        "--task",
+        project / "task",
+        "--out",
+        tmp_path / "i",
+    )
     code, found, _ = ssi(*built)
     assert (code, found["counts"]) == (0, {"documents": PAGES})
     plain = ssi("search", project / "tfidf", "moon")[1]
@@ -239,7 +267,7 @@ def test_evaluate_gives_every_measure_with_its_error(ssi, project):
 
 
 def test_evaluate_counts_hubs_where_it_is_asked_to(ssi, project):
-    arguments = ("evaluate", project / "model", "--task", project / "task")
+    arguments = ("lab", "evaluate", project / "model", "--task", project / "task")
     assert "hubs" not in ssi(*arguments)[1]
     code, found, _ = ssi(*arguments, "--hubs")
     fitted, documents = load_model(project / "model"), open_task(project / "task").documents
@@ -261,13 +289,13 @@ def test_doctor_finds_this_machine(ssi):
 
 def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
     for arguments in (
-        ["doctor"],
+        ["ops", "doctor"],
         ["search", str(project / "model"), "automobile"],
         ["search", str(project / "model"), "xyzzy"],
         ["explain", str(project / "model"), "automobile", "Page 3"],
-        ["neighbours", str(project / "model"), "car"],
-        ["evaluate", str(project / "model"), "--task", str(project / "task")],
-        ["features", str(project / "corpus"), "--out", str(project / "task")],
+        ["lab", "neighbours", str(project / "model"), "car"],
+        ["lab", "evaluate", str(project / "model"), "--task", str(project / "task")],
+        ["data", "features", str(project / "corpus"), "--out", str(project / "task")],
     ):
         assert run(cli, arguments) == 0
         out = capsys.readouterr().out
@@ -278,24 +306,24 @@ def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["features", "no-such-corpus"], 3, "no artefact"),
+        (["data", "features", "no-such-corpus"], 3, "no artefact"),
         (["search", "{model}", "car", "--index", "{task}"], 3, "expected 'index'"),
         (["search", "{task}", "car"], 3, "index"),
-        (["neighbours", "{tfidf}", "car"], 3, "equal words only"),
-        (["neighbours", "{model}", "xyzzy"], 3, "not a word"),
+        (["lab", "neighbours", "{tfidf}", "car"], 3, "equal words only"),
+        (["lab", "neighbours", "{model}", "xyzzy"], 3, "not a word"),
         (["explain", "{model}", "car", "No such page"], 3, "No such page"),
-        (["ingest", "wikipedia", "no-such-dump.xml"], 3, "no-such-dump.xml"),
-        (["ingest", "wikispeedia", "no-such-directory"], 3, "no-such-directory"),
-        (["ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
-        (["pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
-        (["pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
-        (["pipeline", "demo", "--corpus", "{task}"], 3, "expected 'collection'"),
-        (["train", "no-such-table", "--task", "{task}", "--row", "x"], 3, "no-such-table"),
-        (["train", "demo", "--task", "{task}", "--row", "x"], 3, "'x'"),
-        (["ingest", "wikipedia"], 2, "DUMPS"),
-        (["pipeline", "demo"], 2, "--corpus"),
-        (["pipeline", "demo", "--corpus", "a", "--task", "b"], 2, "--corpus"),
-        (["features", "{corpus}", "--words", "many"], 2, "many"),
+        (["data", "ingest", "wikipedia", "no-such-dump.xml"], 3, "no-such-dump.xml"),
+        (["data", "ingest", "wikispeedia", "no-such-directory"], 3, "no-such-directory"),
+        (["data", "ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
+        (["lab", "pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
+        (["lab", "pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
+        (["lab", "pipeline", "demo", "--corpus", "{task}"], 3, "expected 'collection'"),
+        (["lab", "train", "no-such-table", "--task", "{task}", "--row", "x"], 3, "no-such-table"),
+        (["lab", "train", "demo", "--task", "{task}", "--row", "x"], 3, "'x'"),
+        (["data", "ingest", "wikipedia"], 2, "DUMPS"),
+        (["lab", "pipeline", "demo"], 2, "--corpus"),
+        (["lab", "pipeline", "demo", "--corpus", "a", "--task", "b"], 2, "--corpus"),
+        (["data", "features", "{corpus}", "--words", "many"], 2, "many"),
         (["search", "{model}"], 2, "TEXT"),
         (["search", "{model}", "car", "-k", "0"], 2, "-k"),
         (["sing"], 2, "sing"),

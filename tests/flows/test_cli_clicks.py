@@ -125,8 +125,8 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     assert code == 0, said
     assert len(open_task(place / "task").test.shown) == found["counts"]["slates"]["test"]
     for row in ("U'V + I", "against the slate"):
-        code, trained, said = ssi("lab", "train", place / "table.toml", "--task", place / "task", "--row",
-                                  row)  # fmt: skip
+        code, trained, said = ssi("lab", "train", place / "table.toml", "--task",
+                                  place / "task", "--row", row)  # fmt: skip
         assert code == 0, said
         assert 0 < trained["metrics"]["test/slate_rank_loss"] < 0.6
 

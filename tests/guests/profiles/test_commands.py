@@ -1,4 +1,4 @@
-"""`ssi rank profiles` and `feeds`: comparisons with runs of MLflow, profiles in Python, refusals."""
+"""`ssi rank profiles` and `feeds`: comparisons with runs of MLflow, Python, refusals."""
 
 import json
 

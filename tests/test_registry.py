@@ -54,7 +54,7 @@ def test_the_command_has_what_a_package_adds(package, capsys):
     assert run(library, ["hello"]) == 0
     assert capsys.readouterr().out == "hello, world\n"
     assert run(library, ["--help"]) == 0
-    assert "hello       Greet." in capsys.readouterr().out
+    assert "hello    Greet." in capsys.readouterr().out
 
 
 def test_an_object_is_a_model_but_is_not_loaded_without_its_name(package, monkeypatch):

@@ -36,7 +36,7 @@ fit = ["fit", "--json", "--defaults", "--budget", "2000", "--out", "fitted"]
 for words in (
     [*fit, str(task.path)],
     [*search, "fitted", "moon 7"],
-    ["evaluate", "--json", "model", "--task", str(task.path)],
+    ["lab", "evaluate", "--json", "model", "--task", str(task.path)],
     [*search, "--index", "index", "models:/ssi@champion", "moon 7"],
 ):
     print(run(library, words))

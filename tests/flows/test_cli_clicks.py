@@ -85,7 +85,7 @@ def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_pat
     assert ssi("data", "ingest", "clicks", log, *clicks)[0] == 0
     task = ("--split", "users", "--out", tmp_path / "task")
     assert ssi("data", "features", tmp_path / "clicks", *task)[0] == 0
-    train = ("train", place / "table.toml", "--task", tmp_path / "task", "--row")
+    train = ("lab", "train", place / "table.toml", "--task", tmp_path / "task", "--row")
     code, _, said = ssi(*train, "U'V + I")
     assert (code, "teach what was shown most" in said) == (3, True)
     code, _, said = ssi(*train, "against the slate")
@@ -100,7 +100,14 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
         ssi("data", "ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0]
         == 0
     )
-    log = ("ingest", "clicks", sample / "clicks.tsv.gz", "--map", sample / "clicks-map.toml")
+    log = (
+        "data",
+        "ingest",
+        "clicks",
+        sample / "clicks.tsv.gz",
+        "--map",
+        sample / "clicks-map.toml",
+    )
     how = (
         "--queries",
         place / "corpus",
@@ -166,11 +173,11 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     two = ("--vocabularies", "two", "--out", task)
     assert ssi("data", "features", tmp_path / "monday", *two)[0] == 0
     (tmp_path / "table.toml").write_text(TABLE.replace("rates", 'diagonal = "none"\nrates'))
-    train = ("train", tmp_path / "table.toml", "--task", task, "--row", "against the slate")
+    train = ("lab", "train", tmp_path / "table.toml", "--task", task, "--row", "against the slate")
     code, trained, said = ssi(*train)
     assert code == 0, said
 
-    call = ["estimate", trained["run_id"], "--clicks", tmp_path / "tuesday", "--rounds", "40"]
+    call = ["lab", "estimate", trained["run_id"], "--log", tmp_path / "tuesday", "--rounds", "40"]
     code, found, said = ssi(*call, "--candidates", "shown")
     assert code == 0, said
     estimates = found["estimates"]
@@ -209,12 +216,21 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
 
     # What it has learnt from, and the same log read otherwise.
     assert "has learnt from" not in said
-    first = ("ingest", "clicks", tmp_path / "monday.csv", "--map", names, "--clicks", "first")
+    first = (
+        "data",
+        "ingest",
+        "clicks",
+        tmp_path / "monday.csv",
+        "--map",
+        names,
+        "--clicks",
+        "first",
+    )
     code, read, _ = ssi(*first)
     ssi("data", "features", read["path"], "--vocabularies", "two", "--out", tmp_path / "of-first")
     code, other, _ = ssi(*train[:3], tmp_path / "of-first", *train[4:])
     for run_id, source in ((trained["run_id"], "these clicks"), (other["run_id"], "monday.csv")):
-        own = ("estimate", run_id, "--clicks", tmp_path / "monday", "--rounds", "2")
+        own = ("lab", "estimate", run_id, "--log", tmp_path / "monday", "--rounds", "2")
         code, _, said = ssi(*own, "--candidates", "shown")
         assert (code, f"has learnt from {source}" in said) == (0, True)
 

@@ -13,7 +13,7 @@ VIEWS = "raw,cfh:k=3,words=12,ngrams=1,weighting=sublinear:10,sublinear:5,cfh:k=
 
 @pytest.fixture(scope="module")
 def task(project):
-    made = ["features", project / "corpus", "--out", project / "hashed", "--words", "all"]
+    made = ["data", "features", project / "corpus", "--out", project / "hashed", "--words", "all"]
     assert run(cli, [*map(str, made), "--views", VIEWS]) == 0
     return project / "hashed"
 
@@ -36,7 +36,7 @@ def test_views_are_split_where_a_name_begins(task):
 
 
 def test_words_of_the_same_documents_for_each_word(ssi, task):
-    asked = ("neighbours", task, "engine", "moon", "--dice", "-k", 3)
+    asked = ("lab", "neighbours", task, "engine", "moon", "--dice", "-k", 3)
     code, found, _ = ssi(*asked)
     assert code == 0
     assert [hit["asked"] for hit in found["results"]] == ["engine"] * 3 + ["moon"] * 3

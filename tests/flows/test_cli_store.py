@@ -36,7 +36,7 @@ def test_a_changed_document_is_named_and_the_rest_is_kept(own_root, tmp_path, ss
     assert code == 3
     message = value["error"]["message"]
     assert "the row 'd1' was changed after it was written" in message
-    verb, file = shlex.split(message)[-3:-1], shlex.split(message)[-1]
+    verb, file = shlex.split(message)[-4:-1], shlex.split(message)[-1]
     code, value, _ = ssi(*verb, file)
     assert (code, value["kept"], value["left_out"], value["lost"]) == (0, 2, ["d1"], 0)
     assert ssi("data", "store", "verify")[1]["damaged"] == 0

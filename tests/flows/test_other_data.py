@@ -138,7 +138,7 @@ def test_a_model_is_tested_against_the_tfidf_of_its_words_query_by_query(data, m
 
 
 def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):
-    how = ("evaluate", models["mates"], "--on", data / "mates", "--relevant", "translation")
+    how = ("lab", "evaluate", models["mates"], "--on", data / "mates", "--relevant", "translation")
     code, value, _ = ssi(*how, "--by", "language")
     assert code == 0
     assert value["by"]["column"] == "language"
@@ -163,7 +163,7 @@ def test_a_table_of_values_fits_a_terminal(data, models, tmp_path, capsys):
     labels = pl.DataFrame(rows, schema=["id", "column", "value"], orient="row")
     labels.write_parquet(corpus / "labels" / "part-00000.parquet")
     reseal(corpus)
-    arguments = ["evaluate", models["corpus"], "--on", corpus, "--by", "category"]
+    arguments = ["lab", "evaluate", models["corpus"], "--on", corpus, "--by", "category"]
     assert run(cli, list(map(str, arguments))) == 0
     printed = capsys.readouterr().out
     table = printed[printed.index("by category") :].splitlines()
@@ -182,7 +182,15 @@ def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, 
 
 
 def test_what_is_looked_for_must_be_there(data, models, ssi):
-    how = ("evaluate", models["corpus"], "--on", data / "corpus", "--relevant", "translation")
+    how = (
+        "lab",
+        "evaluate",
+        models["corpus"],
+        "--on",
+        data / "corpus",
+        "--relevant",
+        "translation",
+    )
     code, value, _ = ssi(*how)
     assert code == 3
     assert "by 'translation'; it has 'link'" in value["error"]["message"]

@@ -59,7 +59,10 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         expected.select("id", "map", "ndcg_at_10")
     )
     assert report.means["map"] == pytest.approx(expected["map"].mean())
-    for verb in (["evaluate", run, "--task", str(tmp_path / "task")], ["export-trec", run]):
+    for verb in (
+        ["lab", "evaluate", run, "--task", str(tmp_path / "task")],
+        ["lab", "export-trec", run],
+    ):
         where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
         assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
         assert "folds are 1 to 5" in capsys.readouterr().err
@@ -131,7 +134,7 @@ def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_p
     corpus = write_collection(tmp_path / "corpus")
     build_task(corpus, tmp_path / "task", relevant="judgement", words="all", views=["raw"], pool=7)
     (tmp_path / "judged.toml").write_text(TABLE + 'view = "sublinear:9"')
-    how = ["train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
+    how = ["lab", "train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
     assert ssi(cli, [*how, str(tmp_path / "task")]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts, raw." in said

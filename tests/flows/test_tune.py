@@ -217,7 +217,17 @@ def test_what_cannot_be_tried_is_refused_before_any_training(table, task_dir, la
 
 @pytest.mark.trains
 def test_the_verb_shows_the_tries_and_the_lines_of_the_winner(table, task_dir, capsys):
-    how = ["tune", table, "--task", str(task_dir), "--row", "U'V + I", "--set", "margin=1,0.1"]
+    how = [
+        "lab",
+        "tune",
+        table,
+        "--task",
+        str(task_dir),
+        "--row",
+        "U'V + I",
+        "--grid",
+        "margin=1,0.1",
+    ]
     assert command(cli, [*how, "--set", "view=raw,sublinear:10", "--set", "rates=0.1"]) == 0
     shown = capsys.readouterr().out
     assert "test" not in shown
@@ -240,7 +250,7 @@ def test_the_verb_shows_the_tries_and_the_lines_of_the_winner(table, task_dir, c
 )
 def test_a_setting_that_is_misspelt_is_a_wrong_use(table, task_dir, capsys, said, match):
     options = [part for one in said for part in ("--set", one)]
-    how = ["tune", table, "--task", str(task_dir), "--row", "U'V + I", *options]
+    how = ["lab", "tune", table, "--task", str(task_dir), "--row", "U'V + I", *options]
     assert command(cli, how) == 2
     assert match in capsys.readouterr().err
 

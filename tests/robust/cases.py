@@ -123,7 +123,7 @@ _LONELY = _pages(*(dumps.page(n, f"P{n}", f"cat dog number{n}") for n in range(1
 def _lonely(here: Path) -> None:
     (here / _DUMP).write_bytes(bz2.compress(_LONELY))
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-        made = ["ingest", "wikipedia", str(here / _DUMP), "--out", str(here / "lonely")]
+        made = ["data", "ingest", "wikipedia", str(here / _DUMP), "--out", str(here / "lonely")]
         assert run(cli, ["--root", str(here / "root"), *made, "--processes", "1"]) == DONE
 
 

@@ -43,7 +43,7 @@ def _corpora(name: str, data: bytes) -> Prepare:
         for language, title in (("ja", "車"), ("en", "Car")):
             pages = dumps.xml(dumps.page(1, title, f"{title} 1"), language=language)
             dump = dumps.write(here / f"{language}wiki-x.xml.bz2", pages)
-            made = ["ingest", "wikipedia", str(dump), "--out", str(here / language)]
+            made = ["data", "ingest", "wikipedia", str(dump), "--out", str(here / language)]
             with (
                 contextlib.redirect_stderr(io.StringIO()),
                 contextlib.redirect_stdout(io.StringIO()),

@@ -59,7 +59,16 @@ class Trials:
             self.commands = verbs.make(self.here, patch)
         shutil.copytree(self.here, self.kept, symlinks=True)
         dump = [str(self.here / "root" / "data" / "dump.xml.bz2")]
-        self.commands["ingest"] = ["ingest", "wikipedia", *dump, "--processes", "2", "--out", "new"]
+        self.commands["ingest"] = [
+            "data",
+            "ingest",
+            "wikipedia",
+            *dump,
+            "--processes",
+            "2",
+            "--out",
+            "new",
+        ]
         self.whole = {}
 
     def reset(self, kind):
@@ -153,5 +162,5 @@ def test_the_same_command_again_makes_the_same(kind, part, trials, table, capsys
     assert (lost, different, left) == (set(), [], [])
     if kind != "first command":
         with Faults(trials.here) as faults:
-            verified = verbs.run_verb(trials.here, ["store", "verify"], faults)
+            verified = verbs.run_verb(trials.here, ["data", "store", "verify"], faults)
         assert verified.code == 0, verified.printed

@@ -12,7 +12,7 @@ from ssi_core.command.verb import DONE, REFUSED, USAGE, run
 from ssi_core.sample.own import write_own
 
 FILES = {"articles.jsonl", "links.csv", "clicks.csv", "clicks.toml"}
-WORDS = ["sample", "own", "--documents", "40", "--seed", "1", "--json"]
+WORDS = ["data", "sample", "own", "--size", "40", "--seed", "1", "--json"]
 
 
 @pytest.fixture

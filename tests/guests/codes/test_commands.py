@@ -87,7 +87,7 @@ def test_hubs_are_measured_in_each_space(data, tmp_path, ssi, capsys):
 
 
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
-    arguments = ["codes", "compare", str(data), "--methods", "sth,lsh", "--bits", "16"]
+    arguments = ["rank", "codes", "compare", str(data), "--methods", "sth,lsh", "--lengths", "16"]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in ("precision", "recall", "kNN accuracy", "empty balls"))

@@ -124,15 +124,23 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("profiles", "compare", "."), 3, "artefact.json"),
-        (("profiles", "fit", "clicks", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
-        (("profiles", "fit", "clicks", "--tokens", "labels", "--out", "m"), 3, "have no labels"),
-        (("profiles", "fit", "clicks", "--tokens", "tags", "--out", "m"), 3, "expected some of"),
-        (("profiles", "show", "."), 2, "one of them"),
-        (("profiles", "show", ".", "--user", "u1"), 3, "holds no profiles"),
-        (("feeds", "compare", ".", "--entries", "0"), 2, "expected numbers from 1 to 1000"),
-        (("feeds", "compare", "none"), 3, "there is no such folder"),
-        (("feeds", "write", "clicks", "out", "--topics", "none.tsv"), 3, "Check the file"),
+        (("rank", "profiles", "compare", "."), 3, "artefact.json"),
+        (("rank", "profiles", "fit", "clicks", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
+        (
+            ("rank", "profiles", "fit", "clicks", "--tokens", "labels", "--out", "m"),
+            3,
+            "have no labels",
+        ),
+        (
+            ("rank", "profiles", "fit", "clicks", "--tokens", "tags", "--out", "m"),
+            3,
+            "expected some of",
+        ),
+        (("rank", "profiles", "show", "."), 2, "one of them"),
+        (("rank", "profiles", "show", ".", "--user", "u1"), 3, "holds no profiles"),
+        (("rank", "feeds", "compare", ".", "--entries", "0"), 2, "expected numbers from 1 to 1000"),
+        (("rank", "feeds", "compare", "none"), 3, "there is no such folder"),
+        (("rank", "feeds", "write", "clicks", "out", "--topics", "none.tsv"), 3, "Check the file"),
     ],
 )
 def test_what_is_wrong_is_named(clicks, monkeypatch, ssi, arguments, code, message):

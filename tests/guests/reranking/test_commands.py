@@ -141,7 +141,14 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
 
 
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
-    arguments = ["rerank", "compare", str(data / "folds"), "--table", str(data / "table.toml")]
+    arguments = [
+        "rank",
+        "rerank",
+        "compare",
+        str(data / "folds"),
+        "--table",
+        str(data / "table.toml"),
+    ]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert all(f"LETOR {name}" in out for name in ("MAP", "P@10", "MeanNDCG", "NDCG@10"))
@@ -154,7 +161,14 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
 
 
 def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
-    arguments = ["rerank", "compare", str(data / "folds"), "--rows", "RankRLS,greedy RankRLS"]
+    arguments = [
+        "rank",
+        "rerank",
+        "compare",
+        str(data / "folds"),
+        "--rows",
+        "RankRLS,greedy RankRLS",
+    ]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert "Rankers on folds" in out
@@ -192,7 +206,7 @@ def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
     folds = tmp_path / "folds"
     for seed, side in enumerate(("train", "vali", "test")):
         write_letor(ranks_of_systems(20, seed), folds / "Fold1" / f"{side}.txt")
-    arguments = ["rerank", "compare", str(folds), "--rows", "RankRLS", "--scale"]
+    arguments = ["rank", "rerank", "compare", str(folds), "--rows", "RankRLS", "--scale"]
     assert run(cli, arguments) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert re.search(r"missing values of the test queries: [\d,]+ \(\d\d\.\d%\)", out)

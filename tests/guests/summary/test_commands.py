@@ -79,7 +79,7 @@ def test_a_person_sees_a_table(concepts, tmp_path, capsys):
     one = meeting(*made.TEXTS)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one})
     rows = "snippet;TF-IDF, Word"
-    arguments = ["summary", "compare", data, "--concepts", concepts, "--rows", rows]
+    arguments = ["rank", "summary", "compare", data, "--concepts", concepts, "--row", rows]
     assert run(cli, list(map(str, arguments))) == 0
     printed = capsys.readouterr().out
     assert "ROUGE-SU4" in printed

@@ -76,7 +76,7 @@ def option(
         Name of the option, by default that of the field.
     separator : str, optional
         What separates several values in one text.
-    type : click.ParamType, optional
+    type : ParamType or tuple, optional
         Type of the value, by default that of the field.
     shown : str, optional
         What the help says for the default.
@@ -85,9 +85,14 @@ def option(
     **bounds : float
         Bounds of a number: ``ge``, ``gt``, ``le``, ``lt``.
     """
-    said: dict[str, Any] = {"help": help, "flag": flag, "metavar": metavar, "separator": separator}
-    said |= {"type": type, "shown": shown, "callback": callback, "bounds": bounds}
-    return _field(default, said)
+    declared: dict[str, Any] = {
+        "help": help,
+        "flag": flag,
+        "metavar": metavar,
+        "separator": separator,
+    }
+    declared |= {"type": type, "shown": shown, "callback": callback, "bounds": bounds}
+    return _field(default, declared)
 
 
 def argument(
@@ -98,16 +103,21 @@ def argument(
     callback: Callable[..., Any] | None = None,
 ) -> Any:
     """Return the field of an argument; see `option`."""
-    said: dict[str, Any] = {"argument": metavar, "type": type, "callback": callback, "bounds": {}}
-    return _field(default, said)
+    declared: dict[str, Any] = {
+        "argument": metavar,
+        "type": type,
+        "callback": callback,
+        "bounds": {},
+    }
+    return _field(default, declared)
 
 
-def _field(default: Any, said: Mapping[str, Any]) -> Any:
+def _field(default: Any, declared: Mapping[str, Any]) -> Any:
     if default is ...:
-        return field(metadata=said)
+        return field(metadata=declared)
     if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata=said)
-    return field(default=default, metadata=said)
+        return field(default_factory=default.copy, metadata=declared)
+    return field(default=default, metadata=declared)
 
 
 @dataclass(frozen=True)
@@ -144,10 +154,10 @@ def settings_of(settings: type) -> Iterator[Setting]:
             extra = one.json_schema_extra if isinstance(one.json_schema_extra, dict) else {}
             if extra.get("command", True) and name != "threads":
                 bounds = _bounds(one.metadata)
-                own = getattr(settings, "command", {}).get(name, {})
-                said = {"help": one.description, **extra, **own, "bounds": bounds}
+                inherited = getattr(settings, "command", {}).get(name, {})
+                declared = {"help": one.description, **extra, **inherited, "bounds": bounds}
                 default = ... if one.is_required() else one.get_default(call_default_factory=True)
-                yield Setting(name, one.annotation, default, said)
+                yield Setting(name, one.annotation, default, declared)
         return
     kinds = get_type_hints(settings, include_extras=True)
     for other in fields(settings):
@@ -160,13 +170,13 @@ def settings_of(settings: type) -> Iterator[Setting]:
 
 def _bounds(metadata: Any) -> dict[str, Any]:
     """Return bounds of a number, and ``max_length`` of a list, as pydantic keeps them."""
-    found: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
     for one in metadata:
-        found |= _bounds(getattr(one, "metadata", ()))  # Field(...) within Annotated
+        bounds |= _bounds(getattr(one, "metadata", ()))  # Field(...) within Annotated
         for name in (*_BOUNDS, "max_length"):
             if (value := getattr(one, name, None)) is not None:
-                found[name] = value
-    return found
+                bounds[name] = value
+    return bounds
 
 
 class _Option(click.Option):
@@ -205,7 +215,8 @@ def parameters(settings: type, **more: Any) -> Iterator[click.Parameter]:
         default = _DEFAULT.search(text)
         yield _Option(
             [*_flags(one), one.name],
-            **{"default": None, **known},
+            **({} if one.required else {"default": None}),
+            **known,
             metavar=one.said.get("metavar") or _metavar(known.get("type")),
             required=one.required,
             help=_DEFAULT.sub("", text),

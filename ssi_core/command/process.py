@@ -1,4 +1,4 @@
-"""What a verb does around its work: logs, limits of memory, standard output, inputs that stay."""
+"""Preparations of a verb: logs, limits of memory, standard output, inputs that stay."""
 
 from __future__ import annotations
 

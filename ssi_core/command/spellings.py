@@ -115,10 +115,8 @@ def refuse_old(ctx: click.Context, words: Sequence[str]) -> None:
     old = [*ctx.command_path.split()[1:], *words]
     new = renewed(old)
     if new != old:
-        _refuse(ctx, old, new)
+        _refuse(ctx, new)
 
 
-def _refuse(ctx: click.Context, old: Sequence[str], new: Sequence[str]) -> NoReturn:
-    raise click.UsageError(
-        f"'ssi {shlex.join(old)}' has another spelling now: ssi {shlex.join(new)}", ctx
-    )
+def _refuse(ctx: click.Context, new: Sequence[str]) -> NoReturn:
+    raise click.UsageError(f"This spelling is an old one. Type: ssi {shlex.join(new)}", ctx)

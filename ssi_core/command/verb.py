@@ -99,7 +99,7 @@ class Verb(_Teaching):
 
     Parameters
     ----------
-    settings : sequence of type or str
+    settings : sequence
         Classes of settings whose fields are its arguments and options, or their ``"module:class"``,
         which is loaded when the verb is used. The function is called with one object of each.
     """
@@ -207,7 +207,7 @@ def verb(
 
     Parameters
     ----------
-    *settings : type or str
+    *settings : class or str
         See `Verb`.
     examples : sequence of str
         Commands that the help shows.

@@ -9,7 +9,8 @@ import pytest
 from flows.cli import cli
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.command.verb import OUTPUTS, _refuse_outputs, run
+from ssi_core.command.process import OUTPUTS, refuse_outputs
+from ssi_core.command.verb import run
 from ssi_core.corpus.table import ingest_table
 from ssi_core.types import LONGEST_MESSAGE, BadInput, Inapplicable, Refused
 from tests.robust.tally import attempt
@@ -122,7 +123,7 @@ def test_no_verb_writes_to_what_it_reads(command, outputs, inputs, tmp_path):
                 context = click.Context(command)
                 context.params = {out.name: tmp_path / "place", source.name: tmp_path / name}
                 with pytest.raises(BadInput, match="Name a place apart") as refused, attempt():
-                    _refuse_outputs(command, context)
+                    refuse_outputs(command, context)
                 assert "--force" not in str(refused.value)
 
 

@@ -33,7 +33,7 @@ def test_it_says_its_recall_and_keeps_what_finds_documents(ssi, tmp_path, by, pl
     model = write(BILINEAR, tmp_path / "run")
     _, exact, _ = ssi("search", model, "car moon")
     code, found, log = ssi(
-        "search", model, "car moon", "--approximate", "--candidates", by, "--recall", "0.9"
+        "search", model, "car moon", "--approximate", "--approximate-by", by, "--recall", "0.9"
     )
     assert (code, found["results"]) == (0, exact["results"])
     assert 0.9 <= found["recall"] <= 1

@@ -228,7 +228,7 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     )
     code, read, _ = ssi(*first)
     ssi("data", "features", read["path"], "--vocabularies", "two", "--out", tmp_path / "of-first")
-    code, other, _ = ssi(*train[:3], tmp_path / "of-first", *train[4:])
+    code, other, _ = ssi(*train[:4], tmp_path / "of-first", *train[5:])
     for run_id, source in ((trained["run_id"], "these clicks"), (other["run_id"], "monday.csv")):
         own = ("lab", "estimate", run_id, "--log", tmp_path / "monday", "--rounds", "2")
         code, _, said = ssi(*own, "--candidates", "shown")

@@ -78,40 +78,43 @@ def inside(place, monkeypatch):
 
 
 IN = "../in püt"
-LOG = f"ingest|clicks|{IN}/log 1.csv|--map|{IN}/map.toml|--clicks|all"
+LOG = f"data|ingest|clicks|{IN}/log 1.csv|--map|{IN}/map.toml|--clicks|all"
 CALLS = {
-    "sample": "sample|müde/sample|--documents|20",
-    "wikipedia": f"ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--out|a/corpus",
-    "since": f"ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--since|{IN}/corpus|--out|a/since",
-    "wikispeedia": f"ingest|wikispeedia|{IN}/wikispeedia|--out|a/wikispeedia",
-    "collection": f"ingest|collection|{IN}/cran|--out|a/cran",
-    "kyoto": f"ingest|kyoto|{IN}/kyoto|--out|a/kyoto",
-    "mates": f"ingest|mates|--langlinks|{IN}/links.sql.gz|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
+    "sample": "data|sample|müde/sample|--size|20",
+    "wikipedia": f"data|ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--out|a/corpus",
+    "since": f"data|ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1"
+    f"|--since|{IN}/corpus|--out|a/since",
+    "wikispeedia": f"data|ingest|wikispeedia|{IN}/wikispeedia|--out|a/wikispeedia",
+    "collection": f"data|ingest|collection|{IN}/cran|--out|a/cran",
+    "kyoto": f"data|ingest|kyoto|{IN}/kyoto|--out|a/kyoto",
+    "mates": f"data|ingest|mates|--langlinks|{IN}/links.sql.gz"
+    f"|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
     "clicks": f"{LOG}|--out|a/clicks",
     "clicks since": f"{LOG}|--since|{IN}/clicks|--out|a/clicks 2",
     "clicks texts": f"{LOG}|--queries|{IN}/clicks|--documents|{IN}/clicks|--out|a/clicks 3",
-    "games": f"ingest|wikispeedia-clicks|{IN}/games|--out|a/games",
-    "farm-ads": f"ingest|farm-ads|{IN}/farm|--out|a/farm",
-    "features": f"features|{IN}/corpus|--out|a/task",
-    "features of clicks": f"features|{IN}/clicks|--out|a/ads",
-    "features of two": f"features|{IN}/clicks|--vocabularies|two|--out|a/two",
-    "features of mates": f"features|{IN}/mates|--relevant|translation|--views|raw|--out|a/of mates",
-    "freeze": f"freeze|{IN}/corpus|--queries|5|--out|a/frozen",
-    "freeze since": f"freeze|{IN}/corpus|--since|{IN}/corpus|--queries|5|--out|a/frozen 2",
-    "evaluate": f"evaluate|{IN}/model|--task|{IN}/task",
-    "index": f"index|{IN}/model|--task|{IN}/task|--out|a/index",
+    "games": f"data|ingest|wikispeedia-clicks|{IN}/games|--out|a/games",
+    "farm-ads": f"data|ingest|farm-ads|{IN}/farm|--out|a/farm",
+    "features": f"data|features|{IN}/corpus|--out|a/task",
+    "features of clicks": f"data|features|{IN}/clicks|--out|a/ads",
+    "features of two": f"data|features|{IN}/clicks|--vocabularies|two|--out|a/two",
+    "features of mates": f"data|features|{IN}/mates|--relevant|translation"
+    "|--views|raw|--out|a/of mates",
+    "freeze": f"ops|freeze|{IN}/corpus|--max-queries|5|--out|a/frozen",
+    "freeze since": f"ops|freeze|{IN}/corpus|--since|{IN}/corpus|--max-queries|5|--out|a/frozen 2",
+    "evaluate": f"lab|evaluate|{IN}/model|--task|{IN}/task",
+    "index": f"data|index|{IN}/model|--task|{IN}/task|--out|a/index",
     "search": f"search|{IN}/model|moon|--index|{IN}/model/index",
     "approximate": f"search|{IN}/model|moon|--approximate",
-    "match": f"match|{IN}/ads|{IN}/page.txt|--new-ads|{IN}/new ads.tsv",
-    "match a title": f"match|{IN}/ads|p1|--pages|{IN}/clicks",
-    "estimate": f"estimate|{IN}/ads|--clicks|{IN}/visits|--candidates|shown|--most-unseen|1"
+    "match": f"rank|match|{IN}/ads|{IN}/page.txt|--new-ads|{IN}/new ads.tsv",
+    "match a title": f"rank|match|{IN}/ads|p1|--pages|{IN}/clicks",
+    "estimate": f"lab|estimate|{IN}/ads|--log|{IN}/visits|--candidates|shown|--most-unseen|1"
     f"|--propensities|{IN}/looks.csv|--rounds|3",
-    "neighbours": f"neighbours|{IN}/model|moon",
-    "dice": f"neighbours|{IN}/task|moon|--dice",
+    "neighbours": f"lab|neighbours|{IN}/model|moon",
+    "dice": f"lab|neighbours|{IN}/task|moon|--dice",
     "explain": f"explain|{IN}/model|moon|Page 1",
     "export": f"export|{IN}/model|--to|opensearch|--out|a/exported",
     "export documents": f"export|{IN}/model|--documents|{IN}/corpus|--to|lucene|--out|a/added",
-    "root": f"doctor|--root|{IN}/rööt",
+    "root": f"ops|doctor|--root|{IN}/rööt",
 }
 
 

@@ -189,7 +189,7 @@ def test_the_verbs(name, runs, capsys):
     code, said = ssi("ops", "champions")
     assert (code, said["champion"]) == (0, "1")
     assert [change["how"] for change in said["changes"]] == ["promotion", "promotion", "rollback"]
-    assert ssi("ops", "rollback", "--to", "9")[0] == 3
+    assert ssi("ops", "rollback", "--to-version", "9")[0] == 3
     assert command(cli, ["ops", "champions", "--name", name]) == 0
     assert f"the champion of {name} is version 1" in capsys.readouterr().out
 

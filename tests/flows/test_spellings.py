@@ -20,7 +20,7 @@ def said(words, capsys):
     """Run a command that is refused; return the command that the message has in its place."""
     assert run(cli, words) == 2
     error = " ".join(capsys.readouterr().err.split())
-    return shlex.split(re.search(r"has another spelling now: ssi (.*)$", error)[1])
+    return shlex.split(re.search(r"spelling is an old one\. Type: ssi (.*)$", error)[1])
 
 
 def options_of(verb):

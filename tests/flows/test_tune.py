@@ -228,7 +228,7 @@ def test_the_verb_shows_the_tries_and_the_lines_of_the_winner(table, task_dir, c
         "--grid",
         "margin=1,0.1",
     ]
-    assert command(cli, [*how, "--set", "view=raw,sublinear:10", "--set", "rates=0.1"]) == 0
+    assert command(cli, [*how, "--grid", "view=raw,sublinear:10", "--grid", "rates=0.1"]) == 0
     shown = capsys.readouterr().out
     assert "test" not in shown
     lines = shown.splitlines()
@@ -249,7 +249,7 @@ def test_the_verb_shows_the_tries_and_the_lines_of_the_winner(table, task_dir, c
     ],
 )
 def test_a_setting_that_is_misspelt_is_a_wrong_use(table, task_dir, capsys, said, match):
-    options = [part for one in said for part in ("--set", one)]
+    options = [part for one in said for part in ("--grid", one)]
     how = ["lab", "tune", table, "--task", str(task_dir), "--row", "U'V + I", *options]
     assert command(cli, how) == 2
     assert match in capsys.readouterr().err

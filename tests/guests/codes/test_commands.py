@@ -99,8 +99,8 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
     ("arguments", "code", "message"),
     [
         (("compare", "own.jsonl", "--methods", "sht"), 3, "Did you mean 'sth'"),
-        (("compare", "own.jsonl", "--bits", "0,8"), 2, "expected numbers from 1 to 1024"),
-        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "--dimensions x: expected numbers"),
+        (("compare", "own.jsonl", "--lengths", "0,8"), 2, "0 is not in the range 1<=x<=1024"),
+        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "'x' is not a valid integer"),
         (("hubs", "own.jsonl", "-k", "90"), 3, "Give more texts"),
         (("compare", "."), 3, "neither reut2-000.sgm nor"),
         (("compare", "none.tar"), 3, "there is no such file or folder"),

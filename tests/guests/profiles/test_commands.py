@@ -138,7 +138,11 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
         ),
         (("rank", "profiles", "show", "."), 2, "one of them"),
         (("rank", "profiles", "show", ".", "--user", "u1"), 3, "holds no profiles"),
-        (("rank", "feeds", "compare", ".", "--entries", "0"), 2, "expected numbers from 1 to 1000"),
+        (
+            ("rank", "feeds", "compare", ".", "--entries", "0"),
+            2,
+            "0 is not in the range 1<=x<=1000",
+        ),
         (("rank", "feeds", "compare", "none"), 3, "there is no such folder"),
         (("rank", "feeds", "write", "clicks", "out", "--topics", "none.tsv"), 3, "Check the file"),
     ],

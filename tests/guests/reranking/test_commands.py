@@ -116,7 +116,16 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
     write_collection(tmp_path / "collection")
     build_task(tmp_path / "collection", tmp_path / "task", relevant="judgement")
     pairs = tmp_path / "pairs"
-    arguments = "rerank", "features", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 5
+    arguments = (
+        "rank",
+        "rerank",
+        "features",
+        tmp_path / "task",
+        "--models",
+        "bm25,tfidf",
+        "--depth",
+        5,
+    )
     code, made_of, _ = ssi(*arguments, "--out", pairs)
     assert code == 0
     assert made_of["features"][:3] == ["bm25", "tfidf", "document_words"]

@@ -55,9 +55,9 @@ def test_a_table_is_computed_and_each_row_is_a_run(concepts, tmp_path, ssi):
     one = meeting(*made.TEXTS, answer=answer)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one, "c": one})
     saved = tmp_path / "result.json"
-    arguments = "--concepts", concepts, "--words", 20, "--save", saved
-    rows = "TF-IDF, Word;Graph, + Matrix"
-    code, result, _ = ssi("rank", "summary", "compare", data, *arguments, "--row", rows)
+    arguments = "--concepts", concepts, "--length", 20, "--save", saved
+    rows = ("--row", "TF-IDF, Word", "--row", "Graph, + Matrix")
+    code, result, _ = ssi("rank", "summary", "compare", data, *arguments, *rows)
     assert code == 0
     first, second = result["rows"]
     assert result["tested"] == {"queries": 4, "groups": 2}
@@ -78,8 +78,8 @@ def test_a_table_is_computed_and_each_row_is_a_run(concepts, tmp_path, ssi):
 def test_a_person_sees_a_table(concepts, tmp_path, capsys):
     one = meeting(*made.TEXTS)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one})
-    rows = "snippet;TF-IDF, Word"
-    arguments = ["rank", "summary", "compare", data, "--concepts", concepts, "--row", rows]
+    rows = ("--row", "snippet", "--row", "TF-IDF, Word")
+    arguments = ["rank", "summary", "compare", data, "--concepts", concepts, *rows]
     assert run(cli, list(map(str, arguments))) == 0
     printed = capsys.readouterr().out
     assert "ROUGE-SU4" in printed
@@ -96,7 +96,7 @@ def test_a_table_without_concepts_says_what_is_left_out_and_what_beats_the_defau
     assert "left out without --concepts: TF-IDF, + Concept; TF-IDF, + Matrix; Graph, +" in printed
     assert "BM25 of sentences, the default, is significantly below no row" in printed
     code, refused, _ = ssi(
-        "rank", "summary", "compare", data, "--row", "TF-IDF, Word;Graph, + Matrix"
+        "rank", "summary", "compare", data, "--row", "TF-IDF, Word", "--row", "Graph, + Matrix"
     )
     assert code == 3
     assert "Add --concepts DIR" in refused["error"]["message"]

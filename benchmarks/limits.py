@@ -291,7 +291,7 @@ def stages_of(root: Path, documents: int) -> list[Stage]:
         ),
         Stage("evaluate", ("lab", "evaluate", model, "--task", task)),
         Stage("index", (*indexed, *out)),
-        Stage("index --no-words", (*indexed, "--no-words", *out)),
+        Stage("index --without-words", (*indexed, "--without-words", *out)),
         Stage("index, float16", (*indexed, "--storage", "float16", *out)),
         Stage("search", search),
         Stage("search --approximate", (*search, "--approximate")),

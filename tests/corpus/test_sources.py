@@ -68,7 +68,7 @@ def test_a_line_of_the_registry_gives_a_verb(poems, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "A line is a document, its number the id." in told
     assert "Examples:\n  ssi data ingest lines poems.txt --out corpus" in told
-    assert "--skip-lines INTEGER" in told
+    assert "--skip-lines N" in told
     out = tmp_path / "corpus"
     assert (
         run(
@@ -111,8 +111,8 @@ def test_every_source_says_what_it_is_and_what_each_setting_means(name):
     verb = ingest.get_command(None, name)
     for example in source.examples:
         words = example.split()
-        assert words[:3] == ["ssi", "ingest", name]
-        verb.make_context(name, words[3:], resilient_parsing=True)
+        assert words[:4] == ["ssi", "data", "ingest", name]
+        verb.make_context(name, words[4:], resilient_parsing=True)
 
 
 def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):

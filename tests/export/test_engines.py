@@ -130,7 +130,7 @@ def test_the_java_class_of_an_export_ranks_as_the_model(
     command = [java, "-cp", str(lucene_core), "Ssi.java"]
     # Twice: a document of the same id takes the place of the former one.
     for _ in range(2):
-        subprocess.run([*command, "data", "index", "documents", "index"], cwd=out, check=True)
+        subprocess.run([*command, "index", "documents", "index"], cwd=out, check=True)
     asked = "".join(f"{json.dumps(encoder.query(text))}\n" for text in queries)
     run = subprocess.run(
         [*command, "search", "index", str(K)],
@@ -149,7 +149,7 @@ def test_the_java_class_of_an_export_ranks_as_the_model(
     (out / "letters").mkdir()
     row = 'd0\tCafé\t{"café":0.5,"𝓜":0.25}\n'
     (out / "letters" / "1.tsv").write_text(row, encoding="utf-8")
-    subprocess.run([*command, "data", "index", "letters", "index of letters"], cwd=out, check=True)
+    subprocess.run([*command, "index", "letters", "index of letters"], cwd=out, check=True)
     run = subprocess.run(
         [*command, "search", "index of letters"],
         cwd=out,

@@ -236,7 +236,7 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
 
     code, _, said = ssi(*call)
     assert (code, "no weight makes up for what a log never tried" in said) == (3, True)
-    code, _, said = ssi(*call[:3], tmp_path / "wednesday")
+    code, _, said = ssi(*call[:4], tmp_path / "wednesday")
     assert (code, "--clicks weighted" in said) == (3, True)
     (tmp_path / "policy.csv").write_text("query,document,position,probability\np0,a0,1,1\n")
     code, _, said = ssi(*call, "--candidates", "shown", "--policy", tmp_path / "policy.csv")

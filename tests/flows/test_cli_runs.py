@@ -123,7 +123,7 @@ def test_ui_starts_both_pages_and_ends_them_on_interrupt(tmp_path):
     }
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "flows.cli", "--root", str(tmp_path), "ui", "--json"),
+            *(sys.executable, "-m", "flows.cli", "--root", str(tmp_path), "ops", "ui", "--json"),
             *(f"--{name}-port={port}" for name, port in ports.items()),
         ],
         stdout=subprocess.PIPE,

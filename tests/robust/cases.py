@@ -314,7 +314,7 @@ MODELS = (
     _model("no index", remove("model/index"), "ssi data index"),
     _model("an index that is cut off", cut("model/index/dense.npy"), "dense.npy"),
     _model("an index without its vectors", remove("model/index/dense.npy"), "it is missing"),
-    _model("a word that relates to none", nothing, "xyzzy", "neighbours model xyzzy"),
+    _model("a word that relates to none", nothing, "xyzzy", "lab neighbours model xyzzy"),
     _model("a score of no known word", nothing, "xyzzy", "explain model xyzzy 'Page 3'"),
     _model("a document that is not there", nothing, "'Nowhere'", "explain model car Nowhere"),
     Case("Models", "a query without a known word", "search model xyzzy", nothing, DONE,
@@ -354,7 +354,7 @@ TABLES = (
 _FULL = "no space is left"
 _TRAIN = "lab train demo --task task --row TF-IDF"
 MACHINE = (
-    Case("Machine", "no space for a sample", "sample small/sample --size 200", nothing,
+    Case("Machine", "no space for a sample", "data sample small/sample --size 200", nothing,
          REFUSED, _FULL, small_disk("32k")),
     *(
         Case("Machine", f"{what} for {name}", command, nothing, REFUSED, said, disk(size))
@@ -372,8 +372,8 @@ MACHINE = (
     ),
     Case("Machine", "no space for runs", f"--root small {_TRAIN}", nothing, REFUSED, _FULL,
          small_disk("200k")),
-    Case("Machine", "no space for rankings", "lab export-trec model --task task --out small", nothing,
-         REFUSED, _FULL, small_disk("8k")),
+    Case("Machine", "no space for rankings", "lab export-trec model --task task --out small",
+         nothing, REFUSED, _FULL, small_disk("8k")),
     Case("Machine", "a limit on the size of files", "data features corpus --out new", nothing,
          REFUSED, "ulimit -f", small_files),
     Case("Machine", "a directory without permission", "data features corpus --out shut/task",

@@ -39,12 +39,13 @@ class BackupSettings:
 def backup(given: BackupSettings) -> Outcome:
     """Write the root into one archive, while its servers and commands go on.
 
-    In it are the database of MLflow, as it is at one moment; the files of every run, with all
-    models; frozen sets; documents that were added to a service; what the sensor saw; and, unless
-    --essential is given, all that was derived from the inputs. Inputs, directories that you named
-    with --out, and what belongs to Prefect are not in it: "ssi up" makes the deployments anew.
+    The archive holds the database of MLflow, as it is at one moment; the files of every run, with
+    all models; frozen sets; documents that were added to a service; the state of the sensor; and,
+    unless --essential is given, everything that was derived from the inputs. It does not hold the
+    inputs, directories that you named with --out, and what belongs to Prefect: 'ssi up' makes the
+    deployments again.
 
-    ARCHIVE ends with .tar, or with .tar.gz to be compressed. A database of PostgreSQL is not in it:
+    ARCHIVE ends with .tar, or with .tar.gz to be compressed. A PostgreSQL database is not included:
     see docs/backup.md.
     """
     from flows.storage.backup import back_up, databases_elsewhere
@@ -75,11 +76,12 @@ class RestoreSettings:
 def restore(given: RestoreSettings) -> Outcome:
     """Unpack a backup into a root that has no data yet.
 
-    The root is --root, and can have any path: paths that were noted are rewritten. Every file is
-    compared with the digest of the backup before anything is put in its place. Files that no backup
-    has are left out, and named. An archive with a sparse file, or one that does not fit on the disk
-    (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that
-    were at work during the backup are marked as killed; the same command does them again.
+    The root is --root, and can have any path: paths in the data are rewritten. Every file is
+    compared with the digest in the backup before anything is put in place. Files that do not belong
+    to a backup are left out, and named. An archive with a sparse file, or one that does not fit on
+    the disk (1 GB of it stays free), is refused. A root contains code: restore only backups that
+    you trust. Runs that were at work during the backup are marked as killed; the same command does
+    them again.
     """
     from flows.storage.restore import restore as unpack
 

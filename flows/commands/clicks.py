@@ -51,8 +51,8 @@ class MatchSettings:
 def match(given: MatchSettings) -> Outcome:
     """Find ads for a page, best first.
 
-    PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
-    nothing is trained again.
+    PAGE is a text file, - for standard input, or a title with --pages. New ads (--new-ads) are
+    matched at once, without training.
     """
     from ssi_core.command.text import plain_table
     from ssi_core.serving.live import LiveSearcher

@@ -31,9 +31,9 @@ class DemoSettings:
 def demo(given: DemoSettings) -> Outcome:
     """Run all of it on a made-up encyclopedia.
 
-    It takes about two minutes. It ends with a search for "automobile", by words alone and by the
-    search box that 'ssi fit' makes, side by side, with what is related to the first answer, and
-    with a search in Japanese among the English pages.
+    The demo takes about two minutes. It ends with a search for "automobile", by words alone and by
+    the search box that 'ssi fit' makes, side by side; with documents that are related to the first
+    answer; and with a search in Japanese among the English pages.
     """
     from flows.demo import demo as run
     from flows.training.bars import shown_board

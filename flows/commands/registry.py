@@ -31,8 +31,8 @@ class PromoteSettings:
 def promote(given: PromoteSettings) -> Outcome:
     """Make the model of a run the champion.
 
-    It is registered, with its card, and gets the alias models:/NAME@champion. The gate is not
-    asked: 'ssi retrain' does that.
+    The model is registered, with its card, and gets the alias models:/NAME@champion. The gate is
+    not asked: 'ssi retrain' does that.
     """
     from flows import tracking
     from flows.tracking import registry
@@ -62,8 +62,8 @@ class RollbackSettings:
 def rollback(given: RollbackSettings) -> Outcome:
     """Take the champion back.
 
-    The alias returns to the version before; the one that loses it is no measure for later
-    challengers.
+    The alias returns to the version before. The version that loses it no longer counts as a measure
+    for later challengers.
     """
     from flows import tracking
     from flows.tracking import registry

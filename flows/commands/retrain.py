@@ -52,11 +52,11 @@ class FreezeSettings:
 def freeze(given: FreezeSettings) -> Outcome:
     """Draw the evaluation set that champions are measured on.
 
-    It holds raw text, titles and links on the test side of the split. Give it to 'ssi data
-    features' (--frozen) and 'ssi retrain': no link of it is ever trained on.
+    The set holds raw text, titles and links on the test side of the split. Give it to 'ssi data
+    features' (--frozen) and to 'ssi retrain': its links are never trained on.
 
-    CORPUS is a collection: documents ask, and what they link to answers; or pages, and what was
-    clicked on them; or texts in another language.
+    CORPUS is a collection. Its queries are documents, answered by what they link to; or pages,
+    answered by what was clicked on them; or texts in another language.
     """
     from ssi_core.tasks.frozen import freeze as draw
 
@@ -90,11 +90,13 @@ def freeze(given: FreezeSettings) -> Outcome:
 def retrain(given: RetrainSettings) -> Outcome:
     """Train a challenger, and promote it if it beats the champion.
 
-    The data are looked at first: half as many documents as before stop it (exit code 3). The
-    challenger must be better on the frozen set than the best champion so far, and not worse on
-    short queries, new documents and new links. The same data again cost seconds.
+    The new data is checked first: retraining stops (exit code 3) if, for example, half of the
+    earlier documents are missing. The challenger must be better on the frozen set than the best
+    champion so far, and not worse on short queries, new documents and new links. Retraining on the
+    same data again takes seconds.
 
-    A row that is trained on clicks, or across languages, takes --clicks or --mates.
+    A row that is trained on clicks, or across languages, needs a collection of such data
+    (--corpus).
     """
     from flows.retrain import run_retrain
     from flows.training.bars import shown_board

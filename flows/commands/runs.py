@@ -88,12 +88,14 @@ def export_trec(given: ExportTrecSettings) -> Outcome:
     """Write the rankings of a run for other tools.
 
     The files are run.trec and qrels.trec. Equal scores are ordered as in the evaluation, by the
-    order of the task's documents, and are written slightly apart: MAP, MRR, P@k and nDCG agree
-    with the report. Its rank loss counts a tie as one half, which the files cannot say.
+    order of the task's documents, and are written slightly apart, so that MAP, MRR, P@k and nDCG
+    agree with the report. The rank loss of the report counts a tie as one half, which the files
+    cannot express.
 
-    Of a task with folds the files have every query, ranked by the model of the fold that tests it.
+    For a task with folds, the files have every query, ranked by the model of the fold that tests
+    it.
 
-    With --with-texts there are also corpus.jsonl and queries.jsonl, in the format of BEIR: all
+    With --with-texts, corpus.jsonl and queries.jsonl are written too, in the format of BEIR: all
     documents, and the queries of validation and test, under the ids of the run.
     """
     from flows import tracking

@@ -60,10 +60,11 @@ class ServeSettings(ApproximateSettings):
 def serve(given: ServeSettings) -> Outcome:
     """Serve a model over HTTP, with a search page, on this machine.
 
-    An alias is followed: when it comes to mean another model, that one takes over, and no request
-    is lost. Documents that are added (POST /documents) outlive the service. The page is at /, what
-    can be asked in /openapi.json. With --concepts summaries match sentences by related pages of a
-    wiki, beside words. Ctrl-C ends it.
+    Only this machine can reach the service. The page is at /, and /openapi.json describes the
+    requests. When an alias (models:/NAME@ALIAS) is moved to another model, the service switches to
+    it without dropping requests. Documents that are added (POST /documents) are kept when the
+    service ends. With --concepts, the sentences of summaries also match by related pages of a wiki.
+    Ctrl-C ends the service.
     """
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
@@ -113,9 +114,9 @@ class UiSettings:
 def ui(given: UiSettings) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
-    They are for this machine alone, and Prefect's asks for the secret of this root. Ctrl-C ends
-    both. Commands of the same root that run meanwhile share the server of Prefect, whichever comes
-    first.
+    Only this machine can reach them, and Prefect asks for the secret of this root. Ctrl-C ends
+    both. Commands of the same root that run at the same time share the Prefect server, whichever of
+    them started it.
     """
     from flows.servers.ui import answer, watch
 
@@ -148,10 +149,11 @@ class UpSettings(UiSettings):
 def up(given: UpSettings) -> Outcome:
     """Start the servers, the deployments and a worker for the flows.
 
-    The pages of MLflow and Prefect (as ssi ops ui), the work pool, the flows and schedules of
-    prefect.yaml, the automations, and one worker that takes their runs. Ctrl-C or SIGTERM ends all
-    of it, and the runs that work. It may be started again at any time; what the files say then
-    counts. In another terminal, "ssi ops deploy" tells it what has changed in prefect.yaml.
+    This starts the pages of MLflow and Prefect (as 'ssi ops ui' does), the work pool, the flows and
+    schedules of prefect.yaml, the automations, and one worker that takes their runs. Ctrl-C or
+    SIGTERM ends all of it, with the runs that are at work. It can be started again at any time, and
+    then reads the files again. In another terminal, 'ssi ops deploy' registers changes of
+    prefect.yaml.
     """
     from flows.servers.deployments import deploy as tell
     from flows.servers.deployments import project
@@ -178,9 +180,9 @@ def up(given: UpSettings) -> Outcome:
 def deploy() -> Outcome:
     """Tell Prefect what prefect.yaml and the automations say now.
 
-    The work pool, every flow with its parameters and schedules, and the automations of
-    deploy/automations.yaml. The server is that of "ssi up", or yours at PREFECT_API_URL; where none
-    runs, what is told is kept for the next.
+    This registers the work pool, every flow with its parameters and schedules, and the automations
+    of deploy/automations.yaml. The server is that of 'ssi up', or yours at PREFECT_API_URL; if none
+    is running, the changes are kept for the next one.
     """
     from flows.servers.deployments import deploy as tell
     from flows.servers.deployments import project

@@ -47,7 +47,7 @@ class VerifySettings:
 def verify(given: VerifySettings) -> Outcome:
     """Read every artefact, model and database, and compare it with what was written.
 
-    Without a DIRECTORY all that lies in the root is checked. A file that was changed, damaged,
+    Without a DIRECTORY, everything in the root is checked. A file that was changed, damaged,
     removed or added is named, and the exit code is 3. Databases (added documents of services, runs
     of MLflow and of Prefect) are checked by SQLite; each row of added documents has a digest.
     """
@@ -88,10 +88,10 @@ class RepairSettings:
     examples=("ssi data store repair '.ssi/serve/models-ssi@champion/documents.db'",),
 )
 def repair(given: RepairSettings) -> Outcome:
-    """Leave out of a FILE of added documents the rows that were changed since they were written.
+    """Repair a FILE of added documents: drop the rows that were changed after they were written.
 
-    The other rows are kept, and the ids of those that are left out are listed: add these documents
-    again. The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
+    The other rows are kept, and the ids of the dropped rows are listed: add these documents again.
+    The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
     """
     from ssi_core.serving.changes import Changes
     from ssi_core.store import locked
@@ -125,11 +125,11 @@ class ListSettings:
 def list_(given: ListSettings) -> Outcome:
     """List the artefacts of the root: settings, size, who uses them.
 
-    Found by today's code: "yes", the same work would find the artefact; "no", it was made by
-    other code and the same work makes it anew; "data", frozen evaluation sets and indexes,
-    which are never made again by themselves. Directories that you named with --out are yours:
-    they are not listed. The last line is of the kernels that are compiled and kept in your cache
-    directory, for all roots.
+    The column "found" says whether today's code finds the artefact: "yes", the same work would find
+    it; "no", it was made by other code, and the same work makes it again; "data", it is a frozen
+    evaluation set or an index, which is never made again by itself. Directories that you named with
+    --out are yours, and are not listed. The last line is about the compiled kernels, which are kept
+    in your cache directory for all roots.
     """
     from flows.storage.store_users import entries
     from ssi_core import compiled
@@ -166,11 +166,11 @@ class RemoveSettings:
     ),
 )
 def remove(given: RemoveSettings) -> Outcome:
-    """Remove artefacts; without a DIRECTORY those of no use.
+    """Remove artefacts; without a DIRECTORY, those that are not used.
 
-    Of no use is what today's code would not find and no run names. What a run, a champion or
-    another artefact needs, and what cannot be made again, is removed only when you name it and
-    add --force.
+    An artefact is not used if today's code would not find it and no run names it. An artefact that
+    a run, a champion or another artefact needs, or that cannot be made again, is removed only if
+    you name it and add --force.
     """
     if given.compiled:
         return _remove_compiled(given.places)

@@ -63,15 +63,15 @@ _INPUTS = ("corpus", "texts", "task", "sample")
     cls=FlowVerb,
 )
 def pipeline(given: PipelineSettings) -> Outcome:
-    """Compute a table: ingest, features, every row, comparison; without TABLE list what there is.
+    """Compute a table: ingest, features, every row, comparison; or list tables.
 
     TABLE is the name of a shipped table, which is computed beside the numbers that its paper
-    prints, or a TOML file of yours. The list is ordered by the data that a table needs, and says
-    which table suits data of your own.
+    prints, or a TOML file of yours. Without TABLE, the shipped tables are listed by the data that
+    they need, and the list says which table suits data of your own.
 
-    Finished steps and rows are not computed again, and rows that were interrupted go on. Rows are
-    trained in parallel on the cores of --threads, one thread per row; the results are identical
-    for any number of cores.
+    Finished steps and rows are not computed again, and interrupted rows continue. Rows are trained
+    in parallel on the cores of --threads, one thread per row; the results are identical for any
+    number of cores.
     """
     from flows.reporting.shipped_tables import find_table, shipped_tables
     from ssi_core import store
@@ -185,8 +185,9 @@ class CompareSettings:
 def compare(given: CompareSettings) -> Outcome:
     """Compare the rows of a table.
 
-    Paired tests, the printed numbers beside ours, the claims of order with their verdicts. Without
-    --comparison it is the newest comparison of the table that is finished, and no retraining.
+    The output has paired tests, the printed numbers beside ours, and the claims of order with their
+    verdicts. Without --comparison, it shows the newest comparison of the table that is finished and
+    is not a retraining.
     """
     if given.listing:
         if given.comparison or given.slices or given.save:

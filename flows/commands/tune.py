@@ -72,9 +72,9 @@ def tune(given: TuneSettings) -> Outcome:
     """Choose settings of a row on validation pairs.
 
     Each combination of the values is trained once and measured on all queries with a validation
-    pair; test pairs are not read. The best has the lowest rank loss. The winner is the first, in
-    the order given, that is not worse than the best by more than one standard error of their
-    difference: a plain value stays until a dearer one is better.
+    pair; test pairs are not read. The best combination has the lowest rank loss. The winner is the
+    first, in the order given, that is not worse than the best by more than one standard error of
+    their difference: a plain value is kept until a more expensive one is better.
     """
     from flows import tracking
     from flows.training.bars import shown_board

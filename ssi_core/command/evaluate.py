@@ -81,16 +81,16 @@ class EvaluateSettings:
 def evaluate(given: EvaluateSettings) -> Outcome:
     """Measure a model on a task, or on any texts.
 
-    Rank loss, MAP, precision and more, each with its standard error. With the workflow, what --on
-    measures is a run of the MLflow experiment "evaluations".
+    The measures are rank loss, MAP, precision and more, each with its standard error. With the
+    workflow, a measurement with --on is a run of the MLflow experiment "evaluations".
 
-    --task is for the task that the model was trained on, or one with the same words; another one
-    is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
+    --task takes the task that the model was trained on, or one with the same words; any other task
+    is refused. --on reads raw texts with the words of the model, whatever it was trained on: the
     pairs of a frozen set, all judgements of a collection, or those pairs that the keyed hash of the
-    split puts on the test side. Texts in a language that the model does not read are refused, and
-    the share of words that it does not know is shown.
+    split assigns to the test part. Texts in a language that the model does not read are refused,
+    and the share of words that it does not know is shown.
 
-    Of a run on a task with folds, each query is ranked by the model of the fold that tests it.
+    For a run on a task with folds, each query is ranked by the model of the fold that tests it.
     """
     from ssi_core.command.measures import metrics, show_measures, value_cells
     from ssi_core.command.text import plain_table

@@ -61,12 +61,12 @@ def export(given: ExportSettings) -> Outcome:
     """Export documents to another engine, which then ranks as the model.
 
     The score of a model is a sum over words plus a product of latent vectors. The latent part
-    becomes two terms a dimension, p_k and n_k, which every document carries; so the engine's own
-    sum of weights has the order of the model. encoder.py and encoder.js turn a text into the query
-    of the engine, and need no package.
+    becomes two terms per dimension, p_k and n_k, which every document carries, so that the engine's
+    own sum of weights gives the order of the model. encoder.py and encoder.js turn a text into a
+    query of the engine; they need no package.
 
-    New documents are exported alone, with --bounds: "clipped" counts values beyond the bounds,
-    whose ranks are not exact; where there are some, export all documents anew.
+    With --bounds, new documents are exported by themselves: "clipped" counts the values beyond the
+    bounds, whose ranks are not exact. If there are some, export all documents again.
     """
     from ssi_core.export.documents import of_collection, of_index
     from ssi_core.export.exporting import Settings, export_model

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 def features(given: FeaturesSettings) -> Outcome:
     """Turn a collection into a task: word matrices and splits.
 
-    A task has queries, what is relevant to each of them, and three sides: training, validation and
-    test. Without --relevant it is what the collection has: clicks, judgements, else links; of
-    translations it must be named. The vocabulary and the weights of words come from the collection.
+    A task has queries, documents that are relevant to each of them, and three parts: training,
+    validation and test. The vocabulary and the weights of words come from the collection. A
+    collection with translations needs --relevant.
 
-    A judged query is ranked over all documents. Otherwise the paper draws 10,000 documents of a
-    larger corpus, once for all queries; --pool N draws N, --pool 0 takes all.
+    Judged queries are ranked over all documents. For other queries, 10,000 documents of a larger
+    corpus are drawn once for all queries, as in the paper; --pool N draws N, and --pool 0 takes
+    all.
     """
     from ssi_core.tasks.task import build_task
 

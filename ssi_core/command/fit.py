@@ -138,18 +138,19 @@ class FitSettings:
 def fit(given: FitSettings) -> Outcome:
     """Read texts or a log, fit a model, measure it, and export it.
 
-    PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi
-    data ingest' or a task of 'ssi data features'. Documents and their links give two models: one
-    for a search box, tested on held-out words of links (or on titles, where there are few), and one
-    that finds related documents. Judged queries (--queries, --qrels) take the place of words of
-    links; they are divided into five folds. Clicks or --query-type give one model.
+    PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi data
+    ingest' or a task of 'ssi data features'. Documents with links give two models: one for a search
+    box, tested on held-out words of links (or on titles, if there are few), and one that finds
+    related documents. Judged queries (--queries, --qrels) replace the words of links; they are
+    divided into five folds. Clicks, and --query-type, give one model.
 
-    The pairs are divided into three sides: a model learns from the first, the second chooses its
-    settings, the third measures it beside the strongest model that learns nothing, such as BM25F.
-    Where nothing can be learned, the choice is that one, and the output says so.
+    The pairs are split into training, validation and test. The model learns from the first part,
+    the second part chooses its settings, and the third part measures it beside the strongest model
+    that learns nothing, such as BM25F. If there is nothing to be learned, that one is chosen, and
+    the output says so.
 
-    Finished steps are kept in the store, so that the same command goes on where it stopped. 'ssi
-    search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is fitted once
+    Finished steps are kept in the store, so that the same command continues where it stopped. 'ssi
+    search MODEL TEXT' searches with the result. For judged queries in folds, MODEL is fitted once
     more, on all of them. In Python: ssi.fit(PATH, ...).save(MODEL).
     """
     from ssi_core.face.fit import fit as fit_and_compare

@@ -40,7 +40,7 @@ class _Sources(Verbs):
 def ingest() -> None:
     """Turn a dump, a log or your own files into a collection: texts and what relates them.
 
-    What is left out is counted, by reason.
+    Everything that is left out is counted, by reason.
     """
 
 

@@ -41,11 +41,14 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "data": (
         """Make collections, tasks and indexes, step by step.
 
-        The order: sample writes files to play with, where you have none. ingest reads documents, a
-        log or a dump into a collection. features makes a task of a collection: word matrices, and
-        the split into training, validation and test. 'ssi lab' trains and measures on a task. index
-        makes the documents of a task searchable by a model. store lists what was made, and removes
-        what is of no use. 'ssi fit' does all of these steps at once.
+        \b
+        The order of the work ('ssi fit' does all of it at once):
+          sample    write files to play with, if you have none
+          ingest    read documents, a log or a dump into a collection
+          features  turn a collection into a task: word matrices and a split
+          (ssi lab) train and measure models on a task
+          index     make the documents of a task searchable by a model
+          store     list what was made, check it, remove what is not used
         """,
         (
             "ssi data sample own --out .",
@@ -57,12 +60,16 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "lab": (
         """Train, measure and compare models: experiments on a task.
 
-        The order: pipeline computes a whole table, which is all rows and their comparison; without
-        the name of a table it lists the shipped ones. train computes one row, and tune chooses its
-        settings. 'ssi compare' shows a table again. evaluate measures one model on a task or on
-        other texts, and estimate asks a click log how often its results would be clicked.
-        neighbours lists the words that a model relates to a word. export-trec writes the rankings
-        of a run for other tools.
+        \b
+        The order of the work:
+          pipeline      list the shipped tables, or compute all rows of one
+          tune          choose settings of a row on validation pairs
+          train         train and measure one row by itself
+          (ssi compare) show the rows of a table beside each other again
+          evaluate      measure a model on a task or on other texts
+          estimate      estimate its clicks from a click log
+          neighbours    look at the words that it relates to a word
+          export-trec   write its rankings for other tools
         """,
         (
             "ssi lab pipeline demo --task task",
@@ -73,11 +80,17 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "rank": (
         """Rank, encode and summarise in further ways.
 
-        Each verb is a system of its own, on top of collections, tasks and models. rerank learns to
-        rank from features of pairs. codes gives texts short binary codes. summary chooses sentences
-        that answer a query. profiles describes users by what they click. feeds finds the topics of
-        feeds. match finds ads for a page. The order within each of them: fit or concepts, then
-        search, score or show; compare measures it beside what a paper prints.
+        \b
+        Each verb is a system of its own:
+          rerank    learn to rank from features of (query, document) pairs
+          match     find ads for a page
+          codes     give texts short binary codes, and search by them
+          summary   choose the sentences that answer a query
+          profiles  describe users by what they click
+          feeds     find out whether feeds are on a topic
+        The order of the work in each of them:
+          fit (or concepts), then search, score, show or of; compare measures
+          the methods beside the numbers that a paper prints.
         """,
         (
             "ssi rank rerank fit task --models bm25,language_model,tfidf --out model",
@@ -89,11 +102,19 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ops": (
         """Run the service and its models, and keep them safe.
 
-        The order: doctor says what this machine lacks. 'ssi up' starts the servers and a worker,
-        and ui the pages alone; deploy tells them of changes in prefect.yaml. freeze draws the
-        evaluation set on which 'ssi retrain' compares champions. champions lists them, promote and
-        rollback change the champion by hand. backup writes the root into an archive, and restore
-        unpacks it.
+        \b
+        The order of the work:
+          doctor        see what this machine has, and what is missing
+          (ssi up)      start the servers, the deployments and a worker
+          ui            start the pages of the servers alone
+          deploy        register changes of prefect.yaml
+          freeze        draw the evaluation set that judges champions
+          (ssi retrain) train a challenger, and promote it if it is better
+          champions     list the champions
+          promote       make a model the champion by hand
+          rollback      return to an earlier champion
+          backup        write everything into one archive
+          restore       unpack such an archive
         """,
         (
             "ssi ops doctor",

@@ -32,14 +32,14 @@ class RelatedSettings:
 def related(given: RelatedSettings) -> Outcome:
     """List the documents that are most related to a document.
 
-    DOCUMENT is the title or id of a document of the index, as 'ssi search' shows titles and
-    'ssi search --json' ids. The whole document is the query, and is no result itself; results show
-    the beginnings of their texts.
+    The best is first. DOCUMENT is the title or id of a document in the index, as 'ssi search' shows
+    titles and 'ssi search --json' shows ids. The whole document is the query, and is not a result
+    itself. Results show the beginnings of their texts.
 
-    'ssi fit' on documents with links makes two models in one directory: one for what people type,
-    and one that learned from links which documents are related. The second one answers here. A
-    MODEL that has no such model beside it (made for one kind of query, or of a run) answers itself;
-    so it does with --index.
+    For documents with links, 'ssi fit' makes two models in one directory: one for what people type,
+    and one that has learned from links which documents are related. The second one answers here. A
+    MODEL without such a second model (fitted for one kind of query, or trained in a run) answers
+    itself, and so does any MODEL with --index.
     """
     from ssi_core.serving.related import open_related, related_documents
 

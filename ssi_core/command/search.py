@@ -86,18 +86,19 @@ class SearchSettings(ApproximateSettings):
 def search(given: SearchSettings) -> Outcome:
     """Find documents for a text, best first.
 
-    A result has a title, an address, the fields that have words of TEXT, and the part of its text
-    with most of these words; where only a heading has some, the heading; where nothing has, the
-    beginning. The fields are title, headings, text, url, and anchors, the words of links that lead
-    to the document. With --json they are ``fields``, the part is ``snippet``, and ``marks`` are
-    start and end of the words in it. An index that was made without texts has none of these.
+    Each result has a title, an address, the fields in which words of TEXT occur, and the part of
+    the text that contains most of these words. If only a heading contains some, that heading is
+    shown; if nothing does, the beginning of the text. The fields are title, headings, text, url and
+    anchors (the words of links that lead to the document). With --json, a result has `fields`, a
+    `snippet`, and the character offsets of the words in it (`marks`). An index that was made
+    without texts has none of these.
 
-    Every document is scored. With --approximate only those are that lie near the text, and those
-    with most of its words; what that needs is made once, and kept.
+    By default every document is scored. With --approximate, only documents near the text and those
+    that contain most of its words are scored; the structure that this needs is built once and kept.
 
-    With --summary the sentences of the documents that answer TEXT come first, each with its
-    document, and a result shows its best sentence. --concepts lets sentences match by related pages
-    of a wiki, beside words.
+    With --summary, the sentences of the documents that answer TEXT are shown first, each with its
+    document, and a result shows its best sentence. With --concepts, sentences also match by related
+    pages of a wiki.
     """
     if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
@@ -144,9 +145,9 @@ class NeighboursSettings:
 def neighbours(given: NeighboursSettings) -> Outcome:
     """List the words that a model relates to a word.
 
-    With --dice, MODEL is a task directory, and the words are those with the largest DICE
-    coefficient: 2 * documents with both / (documents with one + documents with the other). WORD
-    may then be a run of words in quotes, if the task has a view of them (cfh:...,ngrams=2).
+    With --dice, MODEL is a task directory, and the words with the largest DICE coefficient are
+    listed: 2 * documents with both / (documents with one + documents with the other). WORD may then
+    be several words in quotes, if the task has a view of such runs of words (cfh:...,ngrams=2).
     """
     related_words = (
         _by_dice(Path(given.model), given.words, given.k, given.frequent)
@@ -209,12 +210,12 @@ class ExplainSettings:
 def explain(given: ExplainSettings) -> Outcome:
     """Take the score of a document apart into words.
 
-    DOCUMENT is its title or id. The parts and the rest add up to the score. Each pair names the
-    fields of the document that have its word (title, headings, text, url, anchors); of BM25F with
-    the share of each field in the weight of the word. Of a mixture with
-    in_degree the weight of popularity is shown, too; --no-popularity leaves the term out. Of a
-    reranked document its features are shown: the value of each, 0 to 1 over the documents of the
-    query, and its share, which is what the score loses where the feature is 0.
+    DOCUMENT is its title or id. The parts and the rest add up to the score. Each pair of words
+    names the fields of the document that contain its word (title, headings, text, url, anchors);
+    for BM25F, with the share of each field in the weight of the word. For a mixture with in_degree,
+    the weight of popularity is shown too; --no-popularity leaves that term out. For a reranked
+    document, its features are shown: the value of each, from 0 to 1 over the documents of the
+    query, and its share, which is the loss in score if the feature were 0.
     """
     from ssi_core.serving.explain import explain as take_apart
 

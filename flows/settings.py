@@ -8,9 +8,19 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from flows.sources import ClicksSettings, IngestSettings, MatesSettings
+from ssi_core.command import evaluate
+from ssi_core.command.fields import settings_of
 from ssi_core.experiment.names import check_name
 from ssi_core.parts import LOCAL
 from ssi_core.tasks.settings import Where
@@ -43,14 +53,37 @@ def _texts() -> Any:
     )
 
 
+_STRICT = ConfigDict(extra="forbid", frozen=True)
 _COLLECTION = "Collection: a directory that 'ssi data ingest' wrote"
 _TASK = "Task: a directory that 'ssi data features' wrote"
+
+
+def form_of(settings: type, *names: str) -> type[BaseModel]:
+    """Return a class of pydantic with some of the fields of a verb's settings."""
+    declared: dict[str, Any] = {
+        one.name: (
+            one.kind,
+            Field(one.default, description=one.said.get("help"), **one.said["bounds"]),
+        )
+        for one in settings_of(settings)
+        if one.name in names
+    }
+    return create_model(settings.__name__, __config__=_STRICT, **declared)
+
+
+class EvaluateSettings(
+    form_of(evaluate.EvaluateSettings, "model", "fold", "side", "queries", "seed")  # type: ignore[misc]
+):
+    """Model that is measured, and the task."""
+
+    task: str = Field(description=_TASK)
+    tuples: int = Field(default=100_000, ge=1, description="Tuples of the sampled rank loss")
 
 
 class TrainSettings(BaseModel):
     """Row of a table that is trained, and the task."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = _STRICT
 
     table: str = _table()
     row: str = Field(description="Label of the row", json_schema_extra={"metavar": "LABEL"})
@@ -72,7 +105,7 @@ class TrainSettings(BaseModel):
 class PipelineSettings(BaseModel):
     """A table, what it is computed on, and how much of it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = _STRICT
 
     table: str = _table()
     corpus: str | None = _path(None, _COLLECTION)
@@ -134,7 +167,7 @@ class PipelineSettings(BaseModel):
 class RetrainSettings(BaseModel):
     """Data and model of a retraining, and the conditions of a promotion."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = _STRICT
 
     ingest: IngestSettings = Field(
         default=IngestSettings(),

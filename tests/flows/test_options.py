@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from flows.cli import cli
-from ssi_core.command.fields import argument, option, parameters
+from ssi_core.command.fields import argument, option, parameters, settings_of
 from ssi_core.command.verb import Outcome, Verbs, run
 from tests.robust.verbs import command_of, verbs
 
@@ -150,6 +150,23 @@ def test_flows_have_the_classes_of_their_verbs():
         assert flow.fn.__annotations__["settings"] == settings.__name__
         assert settings.__name__ in flow.fn.__globals__
         assert flow.fn.__globals__[settings.__name__] is settings
+
+
+def test_the_form_of_evaluate_has_the_fields_of_its_verb():
+    from flows.evaluate import EvaluateSettings
+
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        EvaluateSettings(model="m", task="t", queries=0)
+    (settings,) = command_of("lab evaluate").settings
+    form, verb = EvaluateSettings.model_fields, {one.name: one for one in settings_of(settings)}
+    shared = form.keys() & verb.keys()
+    assert shared == {"model", "task", "fold", "side", "queries", "seed"}
+    for name in shared - {"task"}:
+        assert form[name].description == verb[name].said.get("help")
+    assert EvaluateSettings(model="m", task="t").model_dump() == {
+        **{"model": "m", "task": "t", "fold": None, "side": "test", "queries": 1000},
+        **{"tuples": 100_000, "seed": 0},
+    }
 
 
 def test_the_command_lists_every_verb_once():

@@ -20,9 +20,9 @@ from scipy import stats
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
+from ssi_core.files import write_result
 from ssi_core.models import MODELS
 from ssi_core.models.base import parse
-from ssi_core.store import write_json
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float64, Task
@@ -249,7 +249,7 @@ def main() -> None:
             kept = given.models and given.models / name.replace(" ", "-").replace(",", "")
             sets.append(measured(name, SETS[name], place, model=kept, budget=given.budget))
             corrected(sets)
-            write_json(given.out, {"comparison": "auto", "sets": sets})
+            write_result(given.out, {"comparison": "auto", "sets": sets})
             print(table(sets[-1:])[0], flush=True)
 
 

@@ -23,7 +23,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from benchmarks.auto import FIXED, SETS
-from ssi_core import store
+from ssi_core import files, store
 from ssi_core.evaluation.candidates import Candidates, candidates
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.measures import MEASURES, standard_error
@@ -317,7 +317,7 @@ def main() -> None:
     sets = []
     for name in given.sets:
         sets.append(measured(name, given.collection, given.models, given.work))
-        store.write_json(given.out, {"comparison": "encoder", "sets": sets})
+        files.write_result(given.out, {"comparison": "encoder", "sets": sets})
         print("\n".join(table(sets)), flush=True)
 
 

@@ -23,6 +23,7 @@ import faiss
 import numpy as np
 import polars as pl
 
+from ssi_core.files import write_result
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear import Bilinear
@@ -33,7 +34,6 @@ from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.ranked import Ranked, Scores, exactly
 from ssi_core.serving.searcher import texts_of
 from ssi_core.serving.signs import SignCodes, write_signs
-from ssi_core.store import write_json
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float32
@@ -165,7 +165,7 @@ def main() -> None:
                 stem = place / f"{name}-{words}"
                 result[stem.name] = measure(fitted, options.collection, words, stem)
     if options.save is not None:
-        write_json(options.save, result)
+        write_result(options.save, result)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.evaluation.bootstrap import estimate_clicks
 from ssi_core.evaluation.documents_above import documents_above
 from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
+from ssi_core.files import write_result
 from tests.corpus.clicks.policies import ADS, EXAMINATION, LEAVES, SHOWN, TRIALS, Visits
 from tests.evaluation.off_policy_study import BIDS, NEW, TRUTH, ranking, read
 
@@ -125,7 +126,7 @@ def main() -> None:
         print(model, json.dumps(row), flush=True)
         if options.json:
             value = {"name": "user-models", "visits": options.visits, "rows": found}
-            options.json.write_text(json.dumps(value, indent=1) + "\n")
+            write_result(options.json, value)
 
 
 if __name__ == "__main__":

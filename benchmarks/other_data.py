@@ -19,10 +19,10 @@ from ssi_core.evaluation.claims import twins
 from ssi_core.evaluation.comparison import LEVEL, paired_tests
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.files import write_result
 from ssi_core.models import load_model
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.serving.searcher import model_in
-from ssi_core.store import write_json
 from ssi_core.tasks.other_data import texts_for
 from ssi_core.types import BadInput
 
@@ -164,7 +164,7 @@ def main() -> None:
     given = parser.parse_args()
     data = {label: Path(place) for label, place in given.data}
     rows = matrix(dict(given.model), data, given.queries, given.without)
-    write_json(
+    write_result(
         given.out, {"comparison": COMPARISON, "queries_at_most": given.queries, "rows": rows}
     )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core import files, store
+from ssi_core import files
 from ssi_core.face.compare import compare
 from ssi_core.face.models import Ranker, load
 from ssi_core.face.task import Task
@@ -104,7 +104,7 @@ def main() -> None:
             entry["alone"] = alone(model, given.task, given.alone)
     held = json.loads(given.result.read_text()) if given.result.exists() else {}
     with files.writing(given.result.parent):
-        store.write_json(given.result, held | {given.name: entry})
+        files.write_result(given.result, held | {given.name: entry})
     print(json.dumps(entry, indent=1))
 
 

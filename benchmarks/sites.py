@@ -26,8 +26,8 @@ from benchmarks.timing import peer
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.face.fit import search_model, search_task
+from ssi_core.files import write_result
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.store import write_json
 from ssi_core.tasks.unseen import documents_of
 from ssi_core.text import fields
 from ssi_core.text.tokenizer import tokenize
@@ -206,7 +206,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for one in (options.queries, options.qrels)
         )
         result = typed(documents, asked, judged)
-    write_json(options.out, result)
+    write_result(options.out, result)
     for name, row in result.get("rows", result).items():
         print(name, row)
 

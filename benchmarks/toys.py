@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ssi_core.files import write_result
 from ssi_core.guests.codes.base import Hasher
 from ssi_core.guests.codes.measures import ball_measures
 from ssi_core.guests.codes.packed import unpack
 from ssi_core.guests.codes.projections import RandomPlanes, SpectralHashing
 from ssi_core.guests.codes.sth import KernelSelfTaught, SelfTaught
-from ssi_core.store import write_json
 
 POINTS, BITS, NEAR, DRAWS = 1000, 16, 25, 5
 
@@ -96,7 +96,7 @@ def main() -> None:
             shown = ", ".join(f"{k} {v:.3f}" for k, v in row.items() if not k.endswith("_se"))
             print(f"{name}, {label}: {shown}", flush=True)
     if save is not None:
-        write_json(save, result)
+        write_result(save, result)
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ from benchmarks.auto import FIXED
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import paired_randomisation
+from ssi_core.files import write_result
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel, parse
 from ssi_core.models.lengths import with_one_length
-from ssi_core.store import write_json
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Task
 
@@ -123,7 +123,7 @@ def main() -> None:
             results.append(result(label, length, frames, base))
             means = {kind: value["mean"] for kind, value in results[0]["kinds"].items()}
             print(line({**results[-1], "base": means}), flush=True)
-            write_json(given.out, {"comparison": "typed", "rows": results})
+            write_result(given.out, {"comparison": "typed", "rows": results})
 
 
 if __name__ == "__main__":

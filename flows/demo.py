@@ -57,10 +57,11 @@ def demo(
 
     Returns
     -------
-    the comparison (``experiment``, ``rows``, ...) with ``search``: ``query``, ``words``,
-    ``synonym``, ``labels`` of the two models, and for each of them ``results`` with ``id``,
-    ``title``, ``score``, ``says`` (which of the words the page says); and ``across``, the same of
-    rows whose queries are Japanese and whose documents are English
+    dict
+        The comparison (``experiment``, ``rows``, ...) with ``search``: ``query``, ``words``,
+        ``synonym``, ``labels`` of the two models, and for each of them ``results`` with ``id``,
+        ``title``, ``score``, ``says`` (which of the words the page says); and ``across``, the same
+        for rows with Japanese queries and English documents.
     """
     from flows.ingest import ingest, ingest_mates
     from flows.pipeline import pipeline

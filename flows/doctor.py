@@ -29,8 +29,9 @@ def examine(root: Path, home: Path) -> dict[str, Any]:
 
     Returns
     -------
-    JSON values: ``root``, ``home``, ``python``, ``system``, ``cores``, ``memory``, ``disk`` (GB),
-    ``versions``, ``threads``, ``servers``, ``database``, and ``missing``: what to do, in words
+    dict
+        JSON values: ``root``, ``home``, ``python``, ``system``, ``cores``, ``memory``, ``disk``
+        (GB), ``versions``, ``threads``, ``servers``, ``database``, and ``missing``: remedies.
     """
     import psutil
 

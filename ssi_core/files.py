@@ -15,7 +15,7 @@ import stat
 import tempfile
 import tokenize
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,43 @@ def writing(directory: Path) -> Iterator[None]:
         if refused is None or isinstance(error, BadInput | Refused):
             raise
         raise refused from error
+
+
+def write_result(path: Path, result: Mapping[str, Any], *, sort: bool = False) -> None:
+    """Write a result as JSON in which a record is one line, so that a change shows as its row.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    result : mapping
+        Name -> value: a value, a mapping, or a list of records.
+    sort : bool
+        Sort the keys, so that equal results have equal bytes.
+
+    Raises
+    ------
+    Refused
+        The file cannot be written.
+    """
+
+    def line(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, sort_keys=sort)
+
+    def lines(value: Any) -> str:
+        if isinstance(value, list) and any(isinstance(record, dict | list) for record in value):
+            return "[\n" + ",\n".join(f"  {line(record)}" for record in value) + "\n ]"
+        if isinstance(value, dict) and any(isinstance(record, dict) for record in value.values()):
+            records = (f"  {line(name)}: {line(record)}" for name, record in ordered(value))
+            return "{\n" + ",\n".join(records) + "\n }"
+        return line(value)
+
+    def ordered(named: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+        return sorted(named.items()) if sort else named.items()
+
+    text = ",\n".join(f" {line(name)}: {lines(value)}" for name, value in ordered(result))
+    with writing(path.parent):
+        path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
 @contextmanager

@@ -44,13 +44,13 @@ def seal_directory(
     Parameters
     ----------
     directory : Path
-        holds every file that belongs to it, and no manifest yet
+        Directory with every file that belongs to it, and no manifest yet.
     manifest : str
-        name of the manifest
+        Name of the manifest.
     facts : mapping
-        JSON values that the manifest holds; "files" and "digest" are added
+        JSON values that the manifest holds; "files" and "digest" are added.
     durable : bool
-        wait until all of it is on the disk, so that it survives a power cut
+        Wait until all of it is on the disk, so that it survives a power cut.
     """
     records = {}
     for name in _names(directory, manifest):
@@ -121,13 +121,13 @@ def open_sealed(directory: Path, manifest: str, what: str, remedy: str) -> dict[
     Parameters
     ----------
     directory : Path
-        the directory
+        Directory with the files and their manifest.
     manifest : str
-        name of its manifest
+        Name of its manifest.
     what : str
-        what it should hold, in words
+        What it should hold, in words.
     remedy : str
-        last sentence of the errors
+        Last sentence of the errors.
 
     Raises
     ------
@@ -149,15 +149,15 @@ def check_directory(
     Parameters
     ----------
     directory : Path
-        the directory
+        Directory with the files and their manifest.
     manifest : str
-        name of its manifest, which has no record of itself
+        Name of its manifest, which has no record of itself.
     records : mapping
-        what the manifest says of the files
+        What the manifest says of the files.
     remedy : str
-        last sentence of every error
+        Last sentence of every error.
     anew : bool
-        check also what was checked before
+        Check also what was checked before.
 
     Raises
     ------

@@ -151,6 +151,7 @@ def open_or_make(
     Parameters
     ----------
     kind : str
+        Kind of artefact, and directory of the store that holds it.
     configuration : Mapping
         Settings that change what is made; nothing else belongs here.
     parents : mapping

@@ -23,7 +23,9 @@ class Stored:
     Attributes
     ----------
     path : Path
+        Directory of the artefact.
     kind : str
+        Kind of artefact, such as "collection".
     key : str
         Empty where the manifest cannot be read.
     size : int

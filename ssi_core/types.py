@@ -256,6 +256,7 @@ class Task:
         `Texts`; one and the same object when queries are documents and no view weighs them
         otherwise.
     train, valid, test : `Pairs`
+        Relevant pairs of each side of the split.
     exclude : CSR bool (queries, documents)
         Never sampled and never candidates (the query itself, its mate, the source of a keyword
         query).

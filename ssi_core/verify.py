@@ -66,11 +66,11 @@ def verify(
     Parameters
     ----------
     places : iterable of Path
-        directories to look in, such as a store
+        Directories to look in, such as a store.
     progress : callable or None
-        told of each directory and database
+        Called for each directory and database.
     checks : mapping, optional
-        further checks of databases, by the names of their files
+        Further checks of databases, by the names of their files.
 
     Returns
     -------

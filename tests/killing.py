@@ -121,7 +121,7 @@ def run_killed(code: str, below: Path, name: str, nth: int) -> None:
 
 @cache
 def _server(ready: tuple[str, ...]) -> subprocess.Popen[str]:
-    """Start a process that loads modules, and then runs each line that it is sent in a copy."""
+    """Start a process that loads modules, then runs each line it receives in a copy."""
     # Small work is done long before a kernel is compiled.
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "LD_PRELOAD": str(library())}
     server = subprocess.Popen(

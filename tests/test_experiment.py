@@ -217,7 +217,7 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
         ("map_se = 0.010", "map_sd = 0.010", r"'TF-IDF': paper: no key 'map_sd'\. Did you mean"),
         ("map = 0.329", 'map = ".329"', "paper: map='.329': expected a number"),
         ('label = "TF-IDF"', 'label = "U\'V + I"', "two rows are labelled"),
-        ('label = "TF-IDF"', 'label = "TF,IDF"', "has no comma"),
+        ('label = "TF-IDF"', 'label = "TF,IDF"', "or have a comma"),
         ('"tfidf"', '"tfidf"\ntask = "lnks"', r"no task 'lnks'\. Did you mean 'links'\?"),
         ('"tfidf"\nseeds = 1', '"tfidf"\nseeds = -1', "'TF-IDF': seeds=-1: expected at least 1"),
         ('below = "TF-IDF"', 'below = "TFIDF"', r"claim 1: no row 'TFIDF'\. Did you mean"),
@@ -309,7 +309,7 @@ model = "bilinear"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('extends = "child"', "a table cannot hold itself"),
+        ('extends = "child"', "which extends it in turn"),
         ('extends = "smal"', "Did you mean 'small'"),
         ('extends = "small"\ndrop = ["x"]', r"drop: no row 'x'"),
         ('extends = "small"\n[[rows]]\nlabel = "new"', "new"),
@@ -433,7 +433,7 @@ def test_a_row_that_is_selected_without_its_original_stands_for_none(table):
         ('like = "U\'V + J"', r"like: no row \"U'V \+ J\"\. Did you mean \"U'V \+ I\"\?"),
         ('like = "U\'V + I (100 words)"', "is like another row itself; name that one"),
         ('like = "TF-IDF"\nmodel = "bilinear"', "'TF-IDF' has another model or task"),
-        ('like = "U\'V + I"\npaper = { map = 0.5 }', "what is printed is that of \"U'V"),
+        ('like = "U\'V + I"\npaper = { map = 0.5 }', "the printed values belong to \"U'V"),
     ],
 )
 def test_a_row_that_is_like_a_wrong_one_is_refused(new, said, table):
@@ -478,7 +478,7 @@ def test_a_row_that_only_the_paper_has_makes_no_claims_and_survives_the_round_tr
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"e"', '"a"', r"\[\[printed\]\] 'a': labels of rows differ"),
+        ('"e"', '"a"', r"\[\[printed\]\] 'a': labels must differ"),
         ("paper = { rank_loss = 0.0001, map = 0.900 }", "", "'e': no measure is printed"),
         ("note =", "notes =", "'e': no key 'notes'"),
         ("map = 0.900", 'map = "x"', "'e': paper: map='x': expected a number"),
@@ -583,8 +583,8 @@ def test_what_is_learnt_beside_a_task_changes_nothing_of_its_test(table):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("margin = 0.03", "", "has equal = .* and a margin"),
-        ('equal = ["A", "B"]', 'above = "A"\nbelow = "B"', "has equal = .* and a margin"),
+        ("margin = 0.03", "", "needs equal = .* and a margin"),
+        ('equal = ["A", "B"]', 'above = "A"\nbelow = "B"', "needs equal = .* and a margin"),
         ('["A", "B"]', '["A"]', "expected two labels"),
         ('["A", "B"]', '["A", "C"]', "no row 'C'"),
         ("margin = 0.03", "margin = 0", "margin=0"),

@@ -1,5 +1,6 @@
 """A directory takes the place of another when it is whole."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def test_what_fails_leaves_the_one_before(tmp_path, monkeypatch, at):
 
 
 KILLED = """
+import json
 from pathlib import Path
 from ssi_core import files
 with files.replacing(Path({out!r}), "manifest", "thing") as new:
@@ -80,3 +82,32 @@ def test_what_a_killed_process_left_beside_a_directory_goes_with_the_next(name, 
         assert len(beside(out)) == 1
     assert beside(out) == []
     assert (out / "manifest").read_text() == "other"
+
+
+def test_a_record_of_a_result_is_one_line_and_equal_results_have_equal_bytes(tmp_path):
+    result = {
+        "rows": [{"row": "b", "map": {"mean": 0.1}}, {"row": "a"}],
+        "name": "é",
+        "facts": {"z": {"n": 1}, "a": {"n": 2}},
+        "printed": {},
+    }
+    files.write_result(tmp_path / "one.json", result)
+    files.write_result(tmp_path / "two.json", result, sort=True)
+    files.write_result(tmp_path / "three.json", dict(reversed(result.items())), sort=True)
+
+    assert (tmp_path / "one.json").read_text().splitlines() == [
+        "{",
+        ' "rows": [',
+        '  {"row": "b", "map": {"mean": 0.1}},',
+        '  {"row": "a"}',
+        " ],",
+        ' "name": "é",',
+        ' "facts": {',
+        '  "z": {"n": 1},',
+        '  "a": {"n": 2}',
+        " },",
+        ' "printed": {}',
+        "}",
+    ]
+    assert json.loads((tmp_path / "two.json").read_text()) == result
+    assert (tmp_path / "two.json").read_bytes() == (tmp_path / "three.json").read_bytes()

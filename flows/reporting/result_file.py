@@ -6,14 +6,13 @@ The same comparison gives the same bytes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ssi_core import store
 from ssi_core.experiment import Table
-from ssi_core.files import read_object, writing
+from ssi_core.files import read_object, write_result
 from ssi_core.types import BadInput
 
 _TOP = (
@@ -33,7 +32,6 @@ _TOP = (
 )
 _LEFT_OUT = ("claim", "reason")
 """Words of a claim that follow from its rows and its verdict."""
-_WIDTH = 240
 
 
 def settings_digest(table: Table) -> str:
@@ -75,8 +73,7 @@ def save(comparison: Mapping[str, Any], path: Path) -> None:
     """
     if not path.parent.is_dir():
         raise BadInput(f"{path}: there is no directory {path.parent}; make it first.")
-    with writing(path.parent):
-        path.write_text(_text(saved(comparison)) + "\n", encoding="utf-8")
+    write_result(path, saved(comparison), sort=True)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -103,17 +100,3 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _rounded(one) for name, one in value.items()}
     return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _text(value: Any, indent: int = 0) -> str:
-    """Write JSON with sorted keys; what fits stands on one line, so that changes show as lines."""
-    line = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(line) + indent <= _WIDTH or not isinstance(value, dict | list):
-        return line
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(k)}: {_text(v, indent + 1)}" for k, v in sorted(value.items())]
-    else:
-        parts = [_text(one, indent + 1) for one in value]
-    left, right = "{}" if isinstance(value, dict) else "[]"
-    inner = ",\n".join(" " * (indent + 1) + part for part in parts)
-    return f"{left}\n{inner}\n{' ' * indent}{right}"

@@ -94,7 +94,7 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
 
 
 def _route_of(work: Work) -> type[APIRoute]:
-    """Return routes whose bodies are parsed beside the event loop."""
+    """Return routes that parse bodies beside the event loop."""
     parsed = parsed_by(work)
 
     class Route(APIRoute):
@@ -110,7 +110,7 @@ def _route_of(work: Work) -> type[APIRoute]:
 
 
 def _limits(app: FastAPI) -> dict[tuple[str, str], int]:
-    """Return the bytes of a body, of each method and path that takes one."""
+    """Return the largest body of each method and path, in bytes."""
     limits: dict[tuple[str, str], int] = {}
     for route in app.routes:
         if isinstance(route, APIRoute) and route.body_field is not None:
@@ -268,7 +268,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
 
 
 def _policy(page: str) -> str:
-    """Return what a browser lets the page do: run its own text, and ask this service."""
+    """Return a policy that lets the page run its own script and call this service only."""
 
     def own(tag: str) -> str:
         texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)

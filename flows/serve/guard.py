@@ -90,7 +90,7 @@ class Guard:
     async def _read(
         self, body: _Body, receive: Receive, most: int, length: str
     ) -> JSONResponse | None:
-        """Read a body of so many bytes at most, or return why it is not read to its end."""
+        """Read a body of at most so many bytes, or return an error."""
         more = True
         if length.isdecimal() and int(length) > most:
             return _too_large(most)
@@ -124,7 +124,7 @@ _OWN_SITES = ("same-origin", "none")
 
 
 def _refusal_of_head(scope: Scope) -> JSONResponse | None:
-    """Return the answer to a request that its head alone rules out."""
+    """Return an error if the head of the request is enough to refuse it."""
     headers = Headers(scope=scope)
     if "content-length" in headers and "transfer-encoding" in headers:
         # A proxy may go by the one where we go by the other, and take a body for a request.

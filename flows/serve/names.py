@@ -72,7 +72,6 @@ def _of_run(asked: str) -> str:
 
 
 def _label(run_id: str) -> str:
-    """Return the label of a run's row, else the name of the run."""
     from flows import tracking
 
     run = tracking.client().get_run(run_id)

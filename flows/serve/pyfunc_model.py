@@ -83,9 +83,10 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
 
         Returns
         -------
-        A row per query: ``ids``, ``titles``, ``urls``, ``snippets``, ``scores``, each a list, best
-        first; empty lists for a query without a word that the model knows, and empty texts where
-        an address or a text is not known.
+        DataFrame
+            A row per query: ``ids``, ``titles``, ``urls``, ``snippets``, ``scores``, each a list,
+            best first. Lists are empty for a query without a known word, and texts are empty if
+            an address or a text is not known.
         """
         k = int((params or {}).get("k", K))
         answers = self._searcher.search(texts_of(model_input), k)

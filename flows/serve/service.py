@@ -177,7 +177,7 @@ class Service:
         return self._changes.read()
 
     def _current(self, served: Served) -> Served:
-        """Return a model with the documents that were added, and without those that went."""
+        """Apply the added and removed documents to a model."""
         added, gone = self._changes.read()
         return replace(served.changed(lambda one: one.put(added).drop(gone)), since=_now())
 

@@ -152,7 +152,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
-    """Answer some texts; where that fails, each by itself, so that one does not fail the others."""
+    """Answer some texts together, or each by itself if that fails."""
     try:
         search, popularity = alike.searcher.search, alike.popularity
         return list(search(texts, alike.k, alike.language, popularity=popularity))

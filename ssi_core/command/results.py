@@ -15,8 +15,7 @@ def write_result(path: Path, result: Mapping[str, Any]) -> None:
     Refused
         The file cannot be written.
     """
-    from ssi_core import files, store
+    from ssi_core import files
 
     rows = [{k: v for k, v in row.items() if k != "run_id"} for row in result["rows"]]
-    with files.writing(path.parent):
-        store.write_json(path, {**result, "rows": rows})
+    files.write_result(path, {**result, "rows": rows})

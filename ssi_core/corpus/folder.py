@@ -72,6 +72,7 @@ def ingest_folder(
     Parameters
     ----------
     directory : Path
+        Folder to read, with all folders below it.
     out : Path, optional
         Directory of the corpus; by default one of the store.
     language : str, optional

@@ -62,6 +62,7 @@ class LanguageLinks:
     frame : DataFrame
         ``query`` and ``document``, each the title of a page or, on the side ``by_id``, its id.
     by_id : "queries", "documents" or None
+        Side of ``frame`` that holds page ids; None: both sides hold titles.
     skipped : Counter
         What the source holds beside links between the two languages, by category.
     """

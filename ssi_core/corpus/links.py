@@ -47,6 +47,7 @@ class Settled:
         ``title``, ``id`` (of the page that bears it), ``status`` ("page" or the category of links
         to it), ``destination`` (id of a document).
     counts : "documents", "redirects", "redirects_resolved"
+        Number of pages with each outcome.
     skipped : mapping
         "page_empty", "page_duplicate", "page_repeated", "redirect_to_nowhere", "redirect_cycle".
     """

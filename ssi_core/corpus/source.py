@@ -25,6 +25,7 @@ class Place(TypedDict, total=False):
     force : bool
         Replace what that directory holds, if it differs.
     progress : callable, optional
+        Called with the finished share and a message.
     """
 
     out: Path | None

@@ -126,7 +126,9 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     Parameters
     ----------
     task : `Task`
+        Task with the queries, documents and pairs.
     side : "train", "valid" or "test"
+        Side of the split whose pairs are relevant.
     queries : int or None
         How many to draw of those that have a relevant document; None, or too many: all.
     seed : int
@@ -183,7 +185,7 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
 def _of_lists(
     pairs: Pairs, chosen: Int64, relevant: Int64, grade: Float32, excluded: Int64, width: int
 ) -> Candidates:
-    """Return the candidates where a query ranks what was judged for it; pairs are keys."""
+    """Return the candidates if a query ranks its judged documents."""
     judged = np.union1d(relevant, _keys(pairs.not_relevant, width))
     judged = judged[_contains(chosen, judged // width) & ~_contains(excluded, judged)]
     documents = np.unique(judged % width)
@@ -242,7 +244,7 @@ def draw_tuples(task: Task, side: Side, tuples: int, seed: int) -> tuple[Int32, 
 
 
 def _forbidden(whole: Candidates, common: Int64) -> Lists:
-    """Places in ``common`` that are excluded or relevant, per query, ascending."""
+    """Return the positions in ``common`` that each query excludes, ascending."""
     owners = [
         np.repeat(np.arange(len(part)), part.lengths) for part in (whole.excluded, whole.relevant)
     ]
@@ -254,7 +256,7 @@ def _forbidden(whole: Candidates, common: Int64) -> Lists:
 
 
 def _keys(rows: Any, width: int) -> Int64:
-    """Return one number for each pair (query, document); it sorts by query, then document."""
+    """Return a number for each (query, document) pair, in sorting order."""
     keys: Int64 = rows[:, 0].astype(np.int64) * width + rows[:, 1]
     return keys
 
@@ -267,7 +269,6 @@ def _keys_of_exclude(task: Task, rows: Int32) -> Int64:
 
 
 def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell of each item whether it occurs in an ascending array."""
     if len(sorted_items) == 0:
         return np.zeros(len(items), bool)
     place = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)
@@ -276,6 +277,6 @@ def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.boo
 
 
 def _lists(keys: Int64, rows: Any, columns: Any, width: int) -> Lists:
-    """Split ascending keys into a list per row, of places in ``columns``."""
+    """Split ascending keys into a list of columns for each row."""
     start = np.searchsorted(keys, np.append(rows, rows[-1] + 1).astype(np.int64) * width)
     return Lists(start.astype(np.int64), np.searchsorted(columns, keys % width).astype(np.int32))

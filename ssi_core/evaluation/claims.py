@@ -85,6 +85,7 @@ class Verdict:
     Attributes
     ----------
     claim : `Claim`
+        Claim that was tested.
     verdict : Outcome
         "holds" or "reversed" where the adjusted p is below the level, else "not decided"; the two
         of `APART` for claims that are counted apart. A claim of no difference is reversed where the
@@ -251,7 +252,7 @@ def judge(
 def _means(
     claims: Sequence[Claim], rows: Mapping[str, Sequence[Report]]
 ) -> dict[str, pl.DataFrame]:
-    """Return the means of the rows that claims name, in the order of the rows."""
+    """Return the means of the rows that claims name."""
     named = {label for claim in claims for label in claim.rows}
     means = {label: average_seeds(reports) for label, reports in rows.items() if label in named}
     for claim in claims:
@@ -268,7 +269,7 @@ def _means(
 def _apart(
     claim: Claim, systems: tuple[str, str], unlike: Mapping[tuple[str, str], str]
 ) -> tuple[Outcome, str] | None:
-    """Return outcome and reason of a claim that is counted apart; None for all others."""
+    """Return outcome and reason of a claim that is counted apart, else None."""
     if systems[0] == systems[1]:
         return "same system", "both rows have the same values on every query"
     if reason := unlike.get(claim.rows):

@@ -86,7 +86,7 @@ def documents_above(log: ClickLog) -> Above:
 
 
 def _numbered(log: ClickLog) -> tuple[Int64, Int64, Int64]:
-    """Return the number of the pair, the position and the query of each cell."""
+    """Return the pair, position and query number of each cell."""
     numbers = []
     for names in (["query", "document"], ["position"], ["query"]):
         one = log.cells.select(names)
@@ -97,7 +97,7 @@ def _numbered(log: ClickLog) -> tuple[Int64, Int64, Int64]:
 
 
 def _attraction(pair: Int64, position: Int64, log: ClickLog, kept: np.ndarray) -> Float64:
-    """Return the attraction of the document of each cell, by some rows of the log."""
+    """Estimate the attraction of each cell's document from the kept rows."""
     cell = log.cell[kept]
     shown = np.bincount(cell, minlength=len(pair)).astype(np.float64)
     clicks = np.bincount(cell, log.clicked[kept], len(pair))
@@ -108,7 +108,7 @@ def _attraction(pair: Int64, position: Int64, log: ClickLog, kept: np.ndarray) -
 
 
 def _apart(values: Float64, cell: np.ndarray, counts: Int64) -> Float64:
-    """Return values less the mean of their cell; 0 but for rounding where a cell has one."""
+    """Subtract the mean of each cell."""
     means = np.bincount(cell, values, len(counts)) / np.maximum(counts, 1)
     apart: Float64 = values - means[cell]
     apart[np.abs(apart) < 1e-12] = 0

@@ -47,6 +47,7 @@ class Validator:
     Parameters
     ----------
     task : `Task`
+        Task to measure on.
     side : Side
         "valid"; or "train" for the training error that a search of the rate looks at: the relevant
         documents are the training pairs, nothing but ``task.exclude`` is excluded.
@@ -194,7 +195,9 @@ def evaluate(
     fitted : Fitted
         A trained ranker.
     task : `Task`
+        Task to measure on.
     side : "test" or "valid"
+        Side of the split to measure on.
     queries : int
         Drawn once by ``seed``, the same for every model; all if there are fewer.
     tuples : int
@@ -285,7 +288,7 @@ def _slices(task: Task, chosen: Candidates, ranks: Ranks, per_query: pl.DataFram
 
 
 def _tuple_losses(better: Float32, worse: Float32) -> Float64:
-    """1 where the order is wrong, one half for a tie; NaN ranks last, as in the exact measure."""
+    """Return 1 for a wrong order and one half for a tie; NaN ranks last."""
     lowest = float(np.finfo(np.float32).min)
     high, low = (
         np.nan_to_num(s, nan=lowest, neginf=lowest, posinf=np.inf) for s in (better, worse)
@@ -311,10 +314,9 @@ def _per_query(
 
 
 def _texts(texts: Texts, rows: Int32) -> Texts:
-    """Choose rows, without a copy when they are all."""
     return texts if len(rows) == len(texts) else texts.take(rows)
 
 
 def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
-    """Rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
+    """Return the rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
     return vectors if len(held) == len(wanted) else vectors.take(np.searchsorted(held, wanted))

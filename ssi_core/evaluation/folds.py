@@ -17,6 +17,7 @@ def fold_of(task: Task, number: int | None) -> Task:
     Parameters
     ----------
     task : `Task`
+        Task, divided into folds or not.
     number : int or None
         From 1; None where there is one division only.
 
@@ -29,15 +30,15 @@ def fold_of(task: Task, number: int | None) -> Task:
     known = len(task.folds)
     if number is None and known:
         raise BadInput(
-            f"task {task.path} tests its queries in {known} folds, and a model is trained in one: "
-            f"others test what it has learnt from. Name its fold, 1 to {known} (--fold), or a run, "
-            "which has the models of all folds."
+            f"task {task.path} tests its queries in {known} folds, and a model trained in one has "
+            f"learnt from queries that others test. Name its fold, 1 to {known} (--fold), or a "
+            "run, which has the models of all folds."
         )
     if number is None:
         return task
     if not 1 <= number <= known:
         choice = f"its folds are 1 to {known}" if known else "it has no folds"
-        raise BadInput(f"task {task.path}: fold {number} is not there; {choice}.")
+        raise BadInput(f"task {task.path}: it has no fold {number}; {choice}.")
     return task.folds[number - 1]
 
 

@@ -99,13 +99,16 @@ def hubs(
         There are not more than k texts with a vector, or the vectors have no inner product.
     """
     if not isinstance(vectors, Inner):
-        raise BadInput("hubs: the scores of the model are no inner products of vectors.")
+        raise BadInput(
+            "hubs: the scores of the model are no inner products of vectors. Take a model with "
+            "vectors, such as 'lsi' or 'bilinear'."
+        )
     norms = _norms(vectors)
     points = np.flatnonzero(norms > 0)
     if len(points) <= k:
         raise BadInput(
-            f"hubs: {len(points)} texts have a vector, and {k} neighbours of each need more than "
-            f"{k}. Give more texts, or take fewer neighbours."
+            f"hubs: only {len(points)} texts have a vector, and {k} neighbours of each need more "
+            f"than {k}. Give more texts, or take fewer neighbours."
         )
     some: Vectors = vectors.take(points)
     if similarity == "cosine":

@@ -31,6 +31,7 @@ class Ranks:
     above, tied : int64
         Irrelevant candidates that score higher, and that score equal.
     grade : float32
+        Grade of each relevant document.
     irrelevant : int64 (n,)
         Irrelevant candidates of each query.
     """
@@ -143,6 +144,7 @@ class Measure:
     of : callable or None
         From `Ranks` to a value for each query, float64; None where it is made of something else.
     higher_is_better : bool
+        False for losses.
     percent : bool
         Values are written in per cent.
     single : bool
@@ -258,7 +260,6 @@ def clustered_error(values: Float64, cluster: NDArray[np.integer]) -> float:
 
 
 def _sum(ranks: Ranks, values: NDArray[np.generic]) -> Float64:
-    """Sum over the relevant documents of each query."""
     return np.bincount(ranks.owner, values, minlength=len(ranks.irrelevant)).astype(np.float64)
 
 

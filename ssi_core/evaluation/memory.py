@@ -58,6 +58,6 @@ def ranking_memory(
 
 
 def _most_pairs(rows: Int32, queries: int) -> int:
-    """Return how many of the pairs (query, document) so many queries have at most."""
+    """Return the largest number of pairs that so many queries can have."""
     counts = np.bincount(rows[:, 0])
     return int(np.sort(counts)[max(0, len(counts) - queries) :].sum())

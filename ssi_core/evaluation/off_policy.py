@@ -178,7 +178,7 @@ class OffPolicy:
         return Weighed(places, _over(places, shown), _over(places * looks, pair_looks))
 
     def _examination(self, counts: Counts) -> Float64:
-        """Return theta: as it is known, or as the counts have it."""
+        """Return theta, known or estimated."""
         theta = self._theta.copy()
         if not self._known:
             rows, start = self._useful
@@ -188,7 +188,7 @@ class OffPolicy:
         return theta
 
     def _pairs(self, counts: Counts, theta: Float64) -> tuple[Float64, Float64]:
-        """Return clicks of the pair of each place, and its relevance, at positions with a theta."""
+        """Return the clicks and the relevance of each cell's pair."""
         looks = self._looks(counts.shown, theta)
         clicks = _sums(self._pair, counts.clicks * (self._k >= 0))
         mean = clicks.sum() / max(looks.sum(), 1e-300)
@@ -199,11 +199,11 @@ class OffPolicy:
         return _at(clicks, pair), np.where(pair >= 0, _at(relevance, pair), mean)
 
     def _looks(self, shown: Float64, theta: Float64) -> Float64:
-        """Return how often each pair was looked at, (pairs,)."""
+        """Return the looks at each pair, (pairs,)."""
         return _sums(self._pair, shown * _at(theta, self._k))
 
     def _normalised(self, weighed: Weighed, clicks: Float64, shown: Float64) -> float:
-        """Return the clicks of all visits, each position normalised by its sum of weights."""
+        """Return the clicks of all visits, normalised at each position by its weights."""
         sums = [
             _sums(self._position, x)
             for x in (weighed.places, weighed.weights * clicks, weighed.weights * shown)
@@ -282,9 +282,9 @@ def _check_policy(policy: pl.DataFrame, unknown: pl.DataFrame) -> None:
     if len(unknown):
         query, document, position = unknown.select("query", "document", "position").row(0)
         raise BadInput(
-            f"policy: {len(unknown)} of the showings in the log have no probability, the first is "
-            f"document {document} at position {position} of query {query}. A known policy has "
-            "every document that it may show; without one it is estimated from the log."
+            f"policy: {len(unknown)} of the showings in the log have no probability; the first is "
+            f"document {document} at position {position} of query {query}. Add every document "
+            "that the policy may show, or leave it out to estimate it from the log."
         )
     for places in (["query", "position"], ["query", "document"]):
         most = policy.group_by(places).agg(pl.col("probability").sum())["probability"].max()
@@ -296,7 +296,7 @@ def _check_policy(policy: pl.DataFrame, unknown: pl.DataFrame) -> None:
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns of other frames by the columns that they share, null where they lack it."""
+    """Add the columns of other frames by their common columns, null if absent."""
     for other in others:
         keys = [name for name in other.columns if name in frame.columns]
         frame = frame.join(other, on=keys, how="left", maintain_order="left")
@@ -310,28 +310,27 @@ def _numbers(frame: pl.DataFrame, name: str) -> Int64:
 
 
 def _at(values: Float64, index: Int64) -> Float64:
-    """Values at an index; 0 where it is -1."""
+    """Return values at an index, 0 for index -1."""
     return np.where(index >= 0, values[index], 0.0) if len(values) else np.zeros(len(index))
 
 
 def _sums(index: Int64, values: Float64, size: int = 0) -> Float64:
-    """Sum of the values of each index."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def _over(part: Float64, whole: Float64) -> Float64:
-    """Quotients; 0 where the whole is."""
+    """Divide; 0 where ``whole`` is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def _effective(weights: Float64, number: Float64) -> float:
-    """``(sum w)^2 / sum w^2`` of showings or looks, of which ``number`` have each weight."""
+    """Return ``(sum w)^2 / sum w^2``, where ``number`` showings have each weight."""
     squares = float(weights**2 @ number)
     return float(weights @ number) ** 2 / squares if squares else 0.0
 
 
 def _experiments(cells: pl.DataFrame) -> tuple[Int64, Int64]:
-    """Cells of pairs that were shown at several positions with a theta; where each pair begins."""
+    """Return the cells of pairs shown at several known positions, and each pair's start."""
     known = pl.col("k").is_not_null()
     useful = cells.filter(known).filter(pl.len().over("pair") > 1)
     pair = _numbers(useful, "pair")

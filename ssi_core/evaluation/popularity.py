@@ -83,6 +83,7 @@ class Popularity:
     Parameters
     ----------
     task : `Task`
+        Task whose training links give the in-degrees.
     chosen : Candidates
         What is ranked for whom.
     """

@@ -28,6 +28,7 @@ def rank(
         ``score(first, last)`` gives the scores of some of ``chosen.queries`` with
         ``chosen.documents``, which are overwritten.
     chosen : `Candidates`
+        Queries, and the documents that each is ranked over.
     look : callable or None
         ``look(first, scores)`` is shown each block after its ranks are counted.
     """

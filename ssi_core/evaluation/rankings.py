@@ -71,7 +71,6 @@ def ranking_of(
 
 
 def _best(queries: Vectors, documents: Vectors, k: int, threads: int) -> Int32:
-    """Return the rows of the k best documents of each query, (queries, k)."""
     scorer = Scorer(documents, threads=threads)
     k = min(k, scorer.documents)
     best = np.empty((len(queries), k), np.int32)
@@ -91,7 +90,7 @@ def _best_shown(
     cells: pl.DataFrame,
     threads: int,
 ) -> Int64:
-    """Return the rows of the ads that each page shows, best first, then -1."""
+    """Return the rows of the documents that each page shows, best first, padded with -1."""
     pairs = cells.select("query", "document").unique().sort("query", "document")
     page = number_of(pairs["query"], names)
     rows, ad = np.unique(number_of(pairs["document"], ads.names), return_inverse=True)
@@ -107,7 +106,7 @@ def _best_shown(
 
 
 def _vectors(fitted: Fitted, side: Side, rows: Int64, which: str) -> Vectors:
-    """Read some texts of a side, ascending rows, into vectors of a model."""
+    """Return the vectors of some ascending rows of a side."""
     texts = side.texts[rows].with_columns(texts_at(side.parts, rows).alias("text"))
     if which == "query":
         return refuse_nan(fitted.embed_queries(texts_in_views(texts, fitted.query_views)), which)

@@ -55,7 +55,7 @@ def load_report(directory: Path) -> Report:
 
 
 def _facts(directory: Path, again: str) -> dict[str, Any]:
-    """Return what ``report.json`` says, after a check of the tables."""
+    """Return the content of ``report.json`` after a check of the tables."""
     rest = files.read_object(directory / _REST, again)
     if rest.keys() <= {"means", "errors", "bounds", "candidates"}:  # MLflow keeps older ones
         return rest

@@ -82,7 +82,7 @@ def short_queries(
 def _kinds(
     task: Task, chosen: Candidates, side: Side, seed: int
 ) -> Iterator[tuple[str, Texts, Candidates, pl.Series]]:
-    """Yield name, texts, candidates and ids of each kind of queries that the task has."""
+    """Yield name, texts, candidates and ids of each kind of queries."""
     most, ids = len(chosen.queries), task.documents.ids
     rows = _documents(task, side, most, seed)
     titled = rows[(task.documents.titles[rows] != "").to_numpy()]
@@ -117,7 +117,7 @@ def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
 
 
 def _anchors(task: Task, side: Side, most: int, seed: int) -> pl.DataFrame:
-    """Draw wordings of a side: text, and rows of documents that they lead to."""
+    """Draw the wordings of a side, with the rows of their documents."""
     if task.path is None:
         return pl.DataFrame()
     anchors = read_anchored(task.path, side)
@@ -128,7 +128,7 @@ def _anchors(task: Task, side: Side, most: int, seed: int) -> pl.DataFrame:
 
 
 def _looking(task: Task, documents: Int32, queries: Int64 | None = None) -> Candidates:
-    """Return the candidates of queries that look for documents; of None each for one."""
+    """Return the candidates of known-item queries."""
     asking = np.arange(len(documents)) if queries is None else queries
     pairs, none = Pairs.of(np.column_stack([asking, documents])), Pairs.of(())
     shape = (int(asking[-1]) + 1, len(task.documents))
@@ -138,7 +138,7 @@ def _looking(task: Task, documents: Int32, queries: Int64 | None = None) -> Cand
 
 
 def _drawn(task: Task, rows: Int32, seed: int) -> list[str]:
-    """Draw distinct words of documents; empty for a document that has fewer."""
+    """Draw distinct words of documents; empty if a document has fewer."""
     counts, words = task.queries.matrix(COUNTS), task.queries.views[COUNTS].words
     states = hash_titles(task.queries.titles[rows], seed, b"short words", "titles")
     drawn = []
@@ -151,7 +151,7 @@ def _drawn(task: Task, rows: Int32, seed: int) -> list[str]:
 
 
 def _texts(task: Task, texts: list[str]) -> Texts:
-    """Read texts as queries; without ids, so that no model takes one for a document."""
+    """Read texts as queries without ids, so that no model takes one for a document."""
     views = task.queries.views
     names = pl.Series([""] * len(texts), dtype=pl.String)
     matrices = {name: view.transform(texts) for name, view in views.items()}

@@ -99,6 +99,7 @@ class SlateValidator:
     task : Task
         Has slates of the side.
     side : "valid" or "test"
+        Side of the split to measure on.
     queries : int
         How many to draw of those with a slate; all if there are fewer.
     seed : int

@@ -62,8 +62,9 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
 
     Returns
     -------
-    slice -> bool (n,), in the order of `GROUPS`, then those that the task marks; slices without a
-    pair are left out
+    dict
+        Slice -> bool (n,), in the order of `GROUPS`, then those that the task marks. Slices without
+        a pair are left out.
     """
     links = np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
     unseen = np.zeros(len(task.documents), bool)
@@ -96,7 +97,7 @@ def masks(task: Task, query: Int32, document: Int32, words: Int64) -> dict[str, 
 
 
 def _half_have(links: NDArray[np.integer]) -> int:
-    """Return the links that a document has at least, if it is one of the most linked half."""
+    """Return the smallest number of links in the most linked half."""
     most = -np.sort(-links)
     return max(1, int(most[np.searchsorted(np.cumsum(most), most.sum() / 2)]))
 
@@ -126,6 +127,7 @@ def measured(
     ranks : Ranks
         Of all relevant documents.
     found : `masks` of them
+        Slices that each relevant document is in.
     ids : Series
         Of the queries.
     popular : float64 array or None
@@ -133,8 +135,8 @@ def measured(
 
     Returns
     -------
-    frame in `SCHEMA`; a row per slice and query that is in it. ``relevant`` and ``candidates`` are
-    counts
+    DataFrame
+        In `SCHEMA`, a row per slice and query in it. ``relevant`` and ``candidates`` are counts.
     """
     frames = [pl.DataFrame(schema=SCHEMA)]
     for name, mask in found.items():
@@ -158,8 +160,9 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
 
     Returns
     -------
-    slice -> queries, relevant (counts), candidates (mean count of a query), each of `MEASURES` and
-    its error with ``_se``; no error for a single query. Reports of an earlier version have fewer
+    dict
+        Slice -> queries, relevant (counts), candidates (mean count of a query), each of `MEASURES`
+        and its error with ``_se``. A single query has no error.
     """
     every = pl.concat(frames, how="diagonal").group_by("slice", "id", maintain_order=True).mean()
     means = {}

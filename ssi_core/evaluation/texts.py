@@ -40,13 +40,13 @@ def write_texts(task: Task, directory: Path) -> tuple[Path, Path]:
     settings = store.read(task.path, "task").configuration
     if not task.same and task.queries.ids.n_unique() < len(task.queries):
         raise BadInput(
-            f"{task.path}: its queries are words that were drawn of documents, several of one id: "
-            "no run can name them. Take queries with ids of their own."
+            f"{task.path}: its queries are words drawn from documents, and several have one id, so "
+            "no run can name them. Make a task whose queries have ids of their own."
         )
     if not task.same and settings["relevant"] not in _TITLED:
         raise BadInput(
-            f"{task.path}: the task does not keep the texts of its queries. They are those that "
-            "were ingested, under the same ids."
+            f"{task.path}: the task does not keep the texts of its queries. Use the texts that "
+            "were ingested; they have the same ids."
         )
     directory.mkdir(parents=True, exist_ok=True)
     _write(

@@ -117,7 +117,7 @@ def write_trec(
 
 
 def _not_relevant(pairs: Pairs, chosen: Candidates) -> tuple[Int64, Int64]:
-    """Places of the queries and of the candidates of pairs that were judged not relevant."""
+    """Return the query and candidate positions of pairs judged not relevant."""
     rows = pairs.not_relevant
     rows = rows[np.isin(rows[:, 0], chosen.queries) & np.isin(rows[:, 1], chosen.documents)]
     query = np.searchsorted(chosen.queries, rows[:, 0])
@@ -160,7 +160,7 @@ def _escaped(ids: pl.Series) -> pl.Series:
 def _rankings(
     scores: Float32, chosen: Candidates, first: int, last: int
 ) -> Iterator[tuple[Int64, Float32]]:
-    """Columns and scores of the candidates of each query, in the order of the protocol."""
+    """Yield columns and scores of each query's candidates in the protocol's order."""
     part = slice(chosen.relevant.start[first], chosen.relevant.start[last])
     excluded, relevant = chosen.excluded_of(first, last), chosen.relevant.part(first, last)
     # The count leaves -inf where a column is no candidate.

@@ -33,6 +33,7 @@ def two_folds(
     variants : iterable of Fitted
         One model with several weights; a single one is measured as it is.
     task : `Task`
+        Task to measure on.
     measure : str
         One of `measures.MEASURES`, whose mean over a half chooses; of equal ones the first.
     split_seed : int
@@ -72,7 +73,7 @@ def halves(ids: pl.Series, seed: int) -> NDArray[np.int8]:
 
 
 def _of_some(report: Report, kept: NDArray[np.bool_], *, whole: bool) -> Report:
-    """Return the report of some of its queries; ``whole``: with slices of all that are others."""
+    """Return the report of some queries; ``whole`` keeps the slices of other queries."""
     per_query = report.per_query.filter(pl.Series(kept))
     slices = report.slices
     if slices is not None:

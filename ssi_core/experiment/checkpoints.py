@@ -121,7 +121,7 @@ def alone(kept: Path, what: str) -> Iterator[None]:
 
 
 def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
-    """Write down the threads of an attempt, and return those of all that have a part in it."""
+    """Record the threads of an attempt, and return those of all attempts."""
     file = place / _THREADS
     in_turn: list[int] = []
     if _has_state(place) and file.exists():
@@ -135,5 +135,4 @@ def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
 
 
 def _has_state(place: Path) -> bool:
-    """Tell whether an attempt has kept anything: parameters, or what its search chose."""
     return any(place.glob(f"{_STATE}*"))

@@ -50,7 +50,7 @@ def without(said: Any, labels: Collection[str], where: str) -> Any:
 
 
 def _divided(said: Any) -> tuple[bool, Any]:
-    """Tell whether the print's claims are wanted; return the claims that are written out."""
+    """Separate "printed" from the claims that are written out."""
     if said == PRINTED:
         return True, []
     if isinstance(said, list) and PRINTED in said:
@@ -83,7 +83,7 @@ def printed_claims(rows: Sequence[Row]) -> tuple[Claim, ...]:
 
 
 def _largest_errors(rows: Sequence[Row], measure: str) -> dict[str, float]:
-    """Return task -> largest standard error that is printed for a measure."""
+    """Return the largest printed standard error of a measure by task."""
     largest: dict[str, float] = {}
     for row in rows:
         if (error := row.paper.measure(f"{measure}_se")) is not None:
@@ -103,7 +103,7 @@ def _differ(first: Row, second: Row, measure: str, largest: float | None) -> boo
 def _of_two(claim: Mapping[str, Any], where: str) -> dict[str, Any]:
     # equal = [one, other] with a margin is a claim of no difference.
     if ("equal" in claim) != ("margin" in claim):
-        raise BadInput(f"{where}: a claim of no difference has equal = [ROW, ROW] and a margin.")
+        raise BadInput(f"{where}: a claim of no difference needs equal = [ROW, ROW] and a margin.")
     if "equal" not in claim:
         return dict(claim)
     values = dict(claim)

@@ -100,7 +100,7 @@ def _widest(numbers: list[int | None]) -> int | None:
 
 
 def _base(ranker: Model) -> tuple[Model, bool]:
-    """Return the model that a row adds hashed words to, and True; else the row's own model."""
+    """Return the model without hashed words, and whether the row adds any."""
     if isinstance(ranker, Mixture):
         first, second = ranker.models()
         if any(view.startswith("cfh:") for view in second.views()):

@@ -87,6 +87,7 @@ class Spread(Iterator[Part]):
     Parameters
     ----------
     rows : iterable of RowPart
+        Rows to train and measure.
     trials_only : bool
         Leave out the rows.
     """
@@ -178,7 +179,7 @@ class _Choice:
 
 
 def _choices_of(row: RowPart) -> list[_Choice]:
-    """Return the choices of a row, one in each fold; none where there is none to make."""
+    """Return the choices of a row, one for each fold."""
     auto = row.row.ranker()
     if not isinstance(auto, Auto) or row.start is not None or (row.place / SEALED).is_file():
         return []

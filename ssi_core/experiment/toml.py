@@ -51,7 +51,7 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
         is_path = path.is_file()
     if not is_path:
         known = sorted(p.stem for p in packaged.glob("*.toml")) if packaged else []
-        raise BadInput(f"no table {instead(str(name_or_path), known)} A path of a file does too.")
+        raise BadInput(f"no table {instead(str(name_or_path), known)} Or give a path.")
     return path
 
 
@@ -67,7 +67,7 @@ def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict
         return values
     base = _find(str(values.pop("extends")), packaged)
     if base in (*seen, path):
-        raise BadInput(f"{path}: extends {base}, which extends it; a table cannot hold itself.")
+        raise BadInput(f"{path}: extends {base}, which extends it in turn. Remove one of them.")
     return _merged(_extended(base, packaged, (*seen, path)), values, str(path))
 
 
@@ -161,7 +161,7 @@ _NOT_OF_LIKE = ("label", "start", "like", "note", "paper")
 
 
 def _with_likes(rows: Sequence[dict[str, Any]], where: str) -> list[dict[str, Any]]:
-    """Return rows with what they leave to the row that they are like: ``like = LABEL``."""
+    """Fill rows with the values of the row that ``like`` names."""
     labels = {str(row.get("label")): row for row in rows}
     changed = []
     for row in rows:
@@ -215,12 +215,12 @@ def _check(table: Table, where: str) -> None:
     every = [*labels, *(row.label for row in table.printed)]
     for label in (row.label for row in table.printed):
         if every.count(label) > 1 or not label.strip():
-            raise BadInput(f"{where}: [[printed]] {label!r}: labels of rows differ, none is empty.")
+            raise BadInput(f"{where}: [[printed]] {label!r}: labels must differ and not be empty.")
     for row in table.rows:
         if labels.count(row.label) > 1:
             raise BadInput(f"{where}: two rows are labelled {row.label!r}; labels must differ.")
         if "," in row.label or not row.label.strip():
-            raise BadInput(f"{row.where}: a label is not empty and has no comma (--rows A,B).")
+            raise BadInput(f"{row.where}: a label must not be empty or have a comma (--rows A,B).")
         if row.task not in table.tasks:
             raise BadInput(f"{row.where}: no task {instead(row.task, table.tasks)}")
         _check_start(table, row, labels)
@@ -239,9 +239,9 @@ def _check(table: Table, where: str) -> None:
         above, below = (table.tasks[table.row(label).task] for label in claim.rows)
         if not above.tests_as(below):
             raise BadInput(
-                f"{at}: its rows are on different tasks, so queries cannot be paired. Splits by "
-                "links and by documents test the same with held_out = 'both', one split_seed and "
-                "one pool."
+                f"{at}: its rows are on different tasks, so queries cannot be paired. To compare "
+                "splits by links and by documents, give both held_out = 'both', one split_seed "
+                "and one pool."
             )
 
 
@@ -255,8 +255,8 @@ def _check_start(table: Table, row: Row, labels: Sequence[str]) -> None:
             raise BadInput(f"{row.where}: start: {at.start!r} starts from this row itself.")
         if table.tasks[at.task].division == "queries":
             raise BadInput(
-                f"{at.where}: start: the model of a row of split 'queries' is that of its first "
-                "fold, and has learnt from queries that other folds test."
+                f"{at.where}: start: a row with split 'queries' keeps the model of its first fold, "
+                "which has learnt from queries that other folds test. Leave start out."
             )
         before = table.row(at.start)
         if (before.task, before.seeds) != (at.task, at.seeds):
@@ -275,10 +275,10 @@ def _check_like(table: Table, row: Row) -> None:
     other = table.row(row.like)
     if (other.model, other.task) != (row.model, row.task):
         raise BadInput(
-            f"{row.where}: like: {row.like!r} has another model or task; this row stands in its "
-            "place in claims, so they differ in the words alone."
+            f"{row.where}: like: {row.like!r} has another model or task. A stand-in may differ "
+            "from its row in its words only."
         )
     if row.paper.any_measure:
         raise BadInput(
-            f"{row.where}: paper: what is printed is that of {row.like!r}; leave it there."
+            f"{row.where}: paper: the printed values belong to {row.like!r}. Remove them here."
         )

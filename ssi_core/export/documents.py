@@ -34,6 +34,7 @@ class Documents:
     Attributes
     ----------
     ids, titles : polars Series of str
+        One entry for each document.
     key : str
         Digest of what they are.
     vectors : callable
@@ -80,7 +81,7 @@ def of_collection(fitted: FittedModel, path: Path) -> Documents:
     collection = open_collection(path)
     frame = collection.frame("documents").select("id", "title", "language", "text")
     if not len(frame):
-        raise BadInput(f"{path}: there are no documents to export. Ingest texts that are some.")
+        raise BadInput(f"{path}: there are no documents to export. Ingest a corpus that has some.")
     reads_documents = FittedModel(
         fitted.model, fitted.arrays, fitted.document_views, fitted.document_views
     )

@@ -94,6 +94,7 @@ class ModelEncoder(Encoder):
     Parameters
     ----------
     fitted : FittedModel
+        Model whose queries are encoded.
     layout : Layout
         Its terms.
     bodies : mapping

@@ -126,7 +126,7 @@ def encoder_of(fitted: FittedModel, to: str) -> ModelEncoder:
 
 
 def _parts(fitted: FittedModel) -> tuple[list[Part], str | None]:
-    """Return the parts of a model's queries, or why the encoder cannot have them."""
+    """Return the parts of a model's queries, or why there is no encoder."""
     try:
         return parts_of(fitted), None
     except BadInput as error:
@@ -147,8 +147,8 @@ def _require_ids(ids: pl.Series, target: Target, to: str) -> None:
     broken = ids.filter(ids.str.contains(r"[\t\r\n]"))
     if len(broken):
         raise BadInput(
-            f"a document has the id {broken[0]!r}: an id has no tab and no line break. Give it "
-            "another and ingest the documents again."
+            f"a document has the id {broken[0]!r}: an id must not have a tab or a line break. Give "
+            "it another and ingest the documents again."
         )
     longest = int(ids.str.len_bytes().max() or 0)  # type: ignore[arg-type]
     if target.limit is not None and longest > target.limit:

@@ -38,7 +38,7 @@ def lightened(
     latent = [part for part in parts if isinstance(part, Latent)]
     if len(latent) != 1 or latent[0].unit:
         raise BadInput(
-            f"model {fitted.model.name!r}: expansion words are of models with U'V, whose latent "
+            f"model {fitted.model.name!r}: --expand needs a model with U'V, in which the latent "
             "vector of a query is a sum over its words. Export it without --expand."
         )
     [part] = latent

@@ -43,7 +43,9 @@ class Words:
     Attributes
     ----------
     view : str
+        View whose words become terms.
     scale : float or float32
+        Factor of each weight.
     saturation : float or None
         k of ``(k + 1) x / (k + x)``, which a weight x becomes; None: it stays.
     before, after : str
@@ -72,7 +74,9 @@ class Latent:
     Attributes
     ----------
     view : str
+        View whose words are embedded.
     embedding : float32 (words, N)
+        Latent vector of each word.
     unit : bool
         The vector is brought to unit length.
     scale : float
@@ -110,7 +114,7 @@ def _require_encodable(name: str, view: View) -> None:
     if not isinstance(view, TextView) or view.weighting.kind not in known:
         raise BadInput(f"view {name!r} is not one of {', '.join(known)} of plain words")
     if spoken(view.language) != view.language:
-        raise BadInput("the words of a query are stems (--stems), which it does not make")
+        raise BadInput("the words of a query are stems (--stems), which an encoder does not make")
     if view.language in LANGUAGES and view.language != "en":
         raise BadInput(f"texts in {view.language!r} are not split into words by blanks and signs")
 
@@ -176,7 +180,7 @@ def _lsi_mixture(fitted: FittedModel) -> list[Part]:
 
 
 def _mixture(fitted: FittedModel) -> list[Part]:
-    """Return the parts of both, those of the second times the root of beta."""
+    """Return the parts of both models, the second times the root of beta."""
     scales = (1.0, float(np.sqrt(fitted.arrays["beta"][0])))
     return [
         _second(part, scale) if number else part

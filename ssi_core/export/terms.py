@@ -156,14 +156,19 @@ def document_terms(vectors: Vectors, layout: Layout, bounds: Bounds) -> tuple[Te
 
     Returns
     -------
-    terms : CSR float32 (n, len(layout.names)), all weights above zero
+    terms : CSR float32 (n, len(layout.names))
+        Weights, all above zero.
     clipped : int64 (n,)
+        Values of each document that lie outside of the bounds.
     """
     parts: list[Any] = []
     clipped = np.zeros(_rows(vectors), np.int64)
     if vectors.sparse is not None:
         if vectors.sparse.nnz and vectors.sparse.data.min() < 0:
-            raise BadInput("a document weighs a word below zero, which no engine keeps.")
+            raise BadInput(
+                "a document gives a word a negative weight, which no engine keeps. Export another "
+                "model."
+            )
         parts.append(vectors.sparse)
         if len(layout.negative):
             below = bounds.most - vectors.sparse[:, layout.negative].toarray()
@@ -208,7 +213,7 @@ def _rows(vectors: Vectors) -> int:
 
 
 def _negative(fitted: FittedModel) -> Int32:
-    """Return the columns that a query of one word weighs below zero."""
+    """Return the columns to which a query of one word gives a negative weight."""
     width = max(len(view.words) for view in fitted.query_views.values())
     columns = []
     for begin in range(0, width, _BLOCK):
@@ -219,7 +224,7 @@ def _negative(fitted: FittedModel) -> Int32:
 
 
 def _single_words(fitted: FittedModel, begin: int, end: int) -> Texts:
-    """Return queries of one word each, those of the columns from ``begin`` to before ``end``."""
+    """Return a query of one word for each column of a range."""
     names = pl.Series([""] * (end - begin), dtype=pl.String)
     matrices = {}
     for name, view in fitted.query_views.items():

@@ -29,9 +29,13 @@ class Material:
     Attributes
     ----------
     documents : Documents
+        Documents to export.
     layout : Layout
+        Names and numbers of the terms.
     bounds : Bounds
+        Range of the weights, outside of which they are clipped.
     progress : Progress or None
+        Called with the finished share and a message.
     counts : dict
         Numbers for the manifest: terms, values outside of the bounds.
     """

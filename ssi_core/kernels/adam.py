@@ -27,7 +27,9 @@ def adam_step(
     Parameters
     ----------
     values, gradient, mean, square : float32 (n,)
+        Parameters, their gradient, and the two running averages, which are updated.
     rate : float32
+        Step size, corrected for the start of the averages.
     decays : object
         Float32 of the mean, and of the square.
     """

@@ -88,7 +88,9 @@ def nearest_by_signs(
     codes : uint64 (words, n)
         Codes of the documents, word by word.
     lengths : float32 (n,)
+        Norm of each document's vector.
     queries : uint64 (m, words)
+        Codes of the queries.
     far, scores : int32, float32 (block,)
         Scratch.
     rows, best : int32, float32 (m, 2 c)

@@ -40,6 +40,7 @@ def best_one_by_one(
         uint16 has the bits of float16. With no dimensions, a document of score 0 is none of the
         best.
     queries : float32 (m, dimensions)
+        Dense parts of m queries.
     words : Csr
         Sparse parts of m queries.
     postings : Csr

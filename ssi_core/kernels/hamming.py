@@ -53,7 +53,9 @@ def scan(
     Parameters
     ----------
     codes : uint64 (n, words)
+        Codes of the rows.
     query : uint64 (words,)
+        Code of the query.
     radius : int
         Largest distance.
     rows : int32 (n,)
@@ -77,7 +79,9 @@ def scan_words(
     Parameters
     ----------
     codes : uint64 (n,)
+        Codes of the rows.
     query : uint64
+        Code of the query.
     radius : int
         Largest distance.
     rows : int32 (n,)
@@ -110,9 +114,11 @@ def class_counts(
     Parameters
     ----------
     codes : uint64 (n, words)
+        Codes of the rows.
     labels : int32 (n,)
         Class of each row.
     queries : uint64 (m, words)
+        Codes of the queries.
     radius : int
         Largest distance.
     counts : int64 (m, classes)

@@ -30,6 +30,7 @@ def draw_entries(
     indptr : array
         Of the matrix.
     allowed : bool (nonzeros,)
+        Entries that may be drawn.
     rows : int32 array
         (n,) row that each draw is from.
     words : int

@@ -24,6 +24,7 @@ def logistic_pairs(
     right : int array
         (pairs, 1 + negatives): its document b_0, then those that are to be told from it.
     gamma : float
+        Steepness of the loss.
     losses : float64 (pairs,)
         Written.
     slopes : float array

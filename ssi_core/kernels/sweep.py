@@ -80,6 +80,7 @@ class Group(NamedTuple):
     form, diagonal : str
         Keys of `FORMS` and `DIAGONALS`, of the first objective.
     draw : `draw_negative`, `draw_weighted` or `draw_shown`
+        Kernel that draws negatives.
     second : bool
         Of a group of the form "free": both objectives have the map of queries U and the diagonal;
         the documents of the second have the map ``parameters.second``.

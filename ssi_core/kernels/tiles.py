@@ -50,6 +50,7 @@ def tile(documents: Any, first: int, last: int, queries: Any, scores: Any) -> No
     first, last : int
         Documents ``first:first + ROWS``; the document before ``last`` stands in for those behind.
     queries : float32 (dimensions, LANES)
+        Query vectors, one in each column.
     scores : float32 (ROWS or more, LANES)
         Written.
     """

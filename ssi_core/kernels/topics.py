@@ -234,6 +234,7 @@ def fold_in(texts: Csr, phi: Float32, alpha: float, passes: int, theta: Float32)
     texts : Csr
         Counts of words of n texts.
     phi : float32 (words, T)
+        Probability of each word in each topic.
     alpha : float
         Dirichlet prior of theta, above 1.
     passes : int

@@ -35,6 +35,7 @@ def top_k(
     Parameters
     ----------
     scores : float32 (rows, columns)
+        Scores to choose from.
     best : int32 (rows, k)
         Written.
     best_score : float32 (rows, k)
@@ -70,10 +71,13 @@ def best_again(
     Parameters
     ----------
     query : float32 (dimensions,)
+        Dense part of the query.
     documents : float32 (candidates, dimensions)
+        Dense parts of the candidates.
     rows : int32 (candidates,)
         What the documents are called; -1 is none of them.
     scores : float32 (candidates,)
+        Sparse part of each candidate's score.
     chosen, best : int32, float32 (k,)
         Written: rows and scores, -1 and ``-inf`` where there are fewer.
     """

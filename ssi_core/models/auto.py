@@ -291,7 +291,7 @@ class Auto(Model):
         ----------
         step : Step
             Of `Rounds`.
-        task, rng, options
+        task, rng, options : object
             As of `learn`, with a checkpoint.
         """
         return Trials(self, self._halves(task, options), _seed(rng), options).do(step)

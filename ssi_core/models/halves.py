@@ -40,6 +40,7 @@ class Halves:
     Parameters
     ----------
     task : `Task`
+        Task whose validation queries are halved.
     measure : str
         Name in `MEASURES`.
     queries : int
@@ -52,7 +53,7 @@ class Halves:
     learning : `Task`
         The task whose validation is the first half: a training that ends when validation no longer
         improves has not seen the second.
-    measure, threads
+    measure, threads : str and int
         As they were given.
     """
 

@@ -54,8 +54,9 @@ def hash_facts(rows: int, words: int, buckets: int) -> dict[str, float]:
 
     Returns
     -------
-    used_buckets, largest_load (pairs of the fullest bucket), collision_rate (share of the pairs
-    that are not alone in their bucket)
+    dict
+        ``used_buckets``, ``largest_load`` (pairs of the fullest bucket), ``collision_rate`` (share
+        of the pairs that are not alone in their bucket).
     """
     loads = pair_forms.loads(rows, words, buckets)
     alone = int(np.count_nonzero(loads == 1))

@@ -27,6 +27,7 @@ class Rows:
     matrix : CSR
         (n, m).
     threads : int
+        Parts that are multiplied in parallel.
     """
 
     def __init__(self, matrix: Any, threads: int = 1) -> None:
@@ -113,12 +114,14 @@ class Moments:
     Parameters
     ----------
     paired : Paired
+        Texts of the pairs.
     relation : str
         Rows that are multiplied and added up: "separate": q and d, two for each pair; "joined":
         q + d; "apart": q - d.
     centred : bool
         Take the product of the means away, which leaves the covariance.
     threads : int
+        Parts that are multiplied in parallel.
     """
 
     def __init__(

@@ -112,13 +112,14 @@ def top_documents(
     Parameters
     ----------
     collection : CSR or CSC (documents, words)
+        Weights of the documents' words.
     itself : int array
         Row of the document that a query is, which is left out; -1: it is none.
 
     Returns
     -------
-    CSR float32 (queries, documents) of scores: at most ``count`` a row, all positive, the highest
-    first
+    CSR float32 (queries, documents)
+        Scores: at most ``count`` a row, all positive, the highest first.
     """
     scorer = Scorer(Inner(collection, None))
     top = np.empty((queries.shape[0], count), np.int32)

@@ -121,6 +121,7 @@ class Rounds:
     Attributes
     ----------
     done : list of Trial
+        Finished trainings.
     """
 
     def __init__(self, auto: Auto, task: Task) -> None:

@@ -115,9 +115,11 @@ class CosineLoss:
     Parameters
     ----------
     paired : Paired
+        Texts of the training pairs.
     negatives : int32 array
         (pairs, k): rows of ``paired.documents`` that each pair's document is to be told from.
     gamma : float
+        Steepness of the loss.
     threads : int
         The value and the gradient have the same bits with any number.
     """

@@ -45,6 +45,7 @@ class Objective:
     task : str
         Name of a further task (``task.auxiliary``); "": the task of the model itself.
     term : `Term`
+        Maps of queries and documents, and the diagonal.
     weight : float
         Its rate as a multiple of that of the first objective.
     """

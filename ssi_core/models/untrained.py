@@ -157,6 +157,7 @@ def untrained(
     Parameters
     ----------
     task : `Task`
+        Task to fit the models on.
     views : iterable of str
         Weightings of words, the same on both sides.
     halves : `Halves`

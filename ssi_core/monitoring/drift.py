@@ -225,14 +225,15 @@ def problems(new: Profile, old: Profile | None, limits: Limits | None = None) ->
 
 
 def changes(new: Profile, old: Profile) -> dict[str, float]:
-    """Return what is known of two profiles only together.
+    """Compare two profiles.
 
     Returns
     -------
-    ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another one;
-    ``map``: `word_map.distance`, 0 where a map is missing;
-    ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the rows that
-    came since and the one before, where both have clicks
+    dict
+        ``languages``: half the sum of the differences of shares, 0 for the same mix, 1 for another;
+        ``map``: `word_map.distance`, 0 if a map is missing;
+        ``click_rate``, ``click_rate_position_1``, ...: the factor between the rate of the new rows
+        and the one before, if both have clicks.
     """
     codes = {*new.languages, *old.languages}
     moved = sum(abs(new.languages.get(c, 0) - old.languages.get(c, 0)) for c in codes) / 2

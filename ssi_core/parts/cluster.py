@@ -94,7 +94,7 @@ def _size(path: Path) -> int | None:
 
 
 def _faults(likeness: Likeness, seen: Seen) -> list[str]:
-    """Say, on a worker, why it cannot make parts."""
+    """Return, on a worker, why it cannot make parts."""
     others = [f"it has {one}" for one in likeness.differences(Likeness.here(likeness.modules))]
     return others + [f"it does not see {path}" for path in seen.missing()]
 
@@ -155,7 +155,7 @@ def _run(
 
 
 def _ended(client: Client, waiting: Iterable[Any]) -> Iterable[Any]:
-    """Return the futures that have ended, one at least; none after a minute without one."""
+    """Return at least one finished future, or none after a minute."""
     from distributed import wait
 
     try:
@@ -170,7 +170,7 @@ def _ended(client: Client, waiting: Iterable[Any]) -> Iterable[Any]:
 
 @contextmanager
 def _answering(stage: str, address: str) -> Iterator[None]:
-    """Refuse to go on where the scheduler no longer answers."""
+    """Raise `Refused` if the scheduler stops answering."""
     from distributed.client import FuturesCancelledError
 
     try:
@@ -178,7 +178,7 @@ def _answering(stage: str, address: str) -> Iterator[None]:
     except (FuturesCancelledError, OSError) as error:
         raise Refused(
             f"{stage}: the scheduler at {address} went away ({type(error).__name__}). Start it and "
-            "its workers, and run this again: parts that are whole are not made again."
+            "its workers, and run this again: finished parts are not made again."
         ) from error
 
 
@@ -246,7 +246,7 @@ def _require_workers(client: Client, address: str) -> None:
 
 
 def _require_likeness(client: Client, likeness: Likeness, stage: Stage[Any, Any]) -> None:
-    """Refuse workers that would compute something else, or elsewhere."""
+    """Refuse workers with other versions, code or files."""
     place = stage.place.resolve()
     place.mkdir(parents=True, exist_ok=True)
     mark = place / f".seen-{secrets.token_hex(8)}"

@@ -112,7 +112,7 @@ def _run_here(
 
 
 def _taken(first: deque[Part], others: Iterator[Part], n: int) -> Iterator[Part]:
-    """Yield parts, at most so many; the others are asked again each time."""
+    """Yield at most n parts, taking new ones when asked."""
     for _ in range(n):
         if first:
             yield first.popleft()

@@ -168,7 +168,7 @@ def click_log(
 
 
 def _slate(pool: list[tuple[Ad, float]], dice: Dice) -> list[tuple[Ad, float]]:
-    """Draw some of the pool, and order them by noisy bids, or for a trial not at all."""
+    """Draw some of the pool, ordered by noisy bids, or at random for a trial."""
     length = _SHORTEST + dice.below(_LONGEST - _SHORTEST + 1)
     left = list(pool)
     drawn = [left.pop(dice.below(len(left))) for _ in range(length)]

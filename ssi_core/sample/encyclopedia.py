@@ -69,14 +69,14 @@ def write_sample(
 
     Parameters
     ----------
-    directory
-        Made if it is not there. A file of the same name is replaced when the new one is whole.
-    documents
+    directory : Path
+        Created if it is missing. A file of the same name is replaced when the new one is complete.
+    documents : int
         Articles of the English edition, at least 20; years, redirects and pages of other namespaces
         come on top. Memory is a few bytes an article.
-    seed
-        Same seed and size, same bytes.
-    progress
+    seed : int
+        Random seed; the same seed and size give the same bytes.
+    progress : callable, optional
         Called with the fraction of the articles of both editions that is written, and a message.
 
     Returns

@@ -36,6 +36,7 @@ def ingest_made_log(
     Parameters
     ----------
     world : QueryLogWorld
+        Settings of the generated log.
     out, force : Path or None, bool
         See `build.ingest_clicks`.
 

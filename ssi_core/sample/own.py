@@ -75,7 +75,7 @@ def write_own(
 
 
 def _worded(links: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
-    """Return columns source, target, words: a row for each time that a link has a wording."""
+    """Return source, target and words, a row for each use of a wording."""
     ends = ["source", "target"]
     rows = links.select(ends).join(anchors, on=ends, how="left", maintain_order="left_right")
     times = pl.col("text").repeat_by(pl.col("weight").fill_null(1).cast(pl.Int64))
@@ -83,7 +83,7 @@ def _worded(links: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:
-    """Return columns words, page, clicks: a row for each wording of the links to a document."""
+    """Return words, page and clicks, a row for each wording of links to a document."""
     clicks = pl.col("weight").sum().cast(pl.Int64).alias("clicks")
     pairs = anchors.group_by(pl.col("text").alias("words"), pl.col("target").alias("page"))
     return pairs.agg(clicks).sort("words", "page")
@@ -94,6 +94,6 @@ def _require_free(directory: Path, files: dict[str, str]) -> None:
         place = directory / name
         if place.exists() and (not place.is_file() or place.read_bytes() != text.encode()):
             raise Refused(
-                f"{place}: it is there, and holds something else. Name another directory with "
-                "--out, or replace it with --force."
+                f"{place}: it exists and holds something else. Name another directory with --out, "
+                "or replace it with --force."
             )

@@ -17,7 +17,7 @@ _FIELD = re.compile(r"{(\w+)}")
 
 @cache
 def _parts(pattern: str) -> list[str]:
-    """Return what stands in a pattern, text and names in turn."""
+    """Split a pattern into text and names, alternating."""
     return _FIELD.split(pattern)
 
 
@@ -27,6 +27,7 @@ class Prose(ABC):
     Attributes
     ----------
     language : str
+        Language code of the sentences.
     of_persons, of_things : sequence of str
         Patterns of sentences: {a} {b} {c} are things of the article, and the other names classes of
         general words.

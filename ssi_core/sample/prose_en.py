@@ -104,7 +104,7 @@ class _English(Prose):
 
 
 def _is_named(world: World, page: int) -> bool:
-    """Tell whether the title of an article on an entity has no article before it."""
+    """Tell whether an entity's title takes no article."""
     is_person = world.concept(world.own_concept(page)).kind == "p"
     return is_person or "'s " in world.title(page)
 

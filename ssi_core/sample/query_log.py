@@ -133,9 +133,11 @@ class QueryLogWorld:
     titles, queries, judged : int
         How many there are; of queries those that are drawn to be clicked for, with repetitions.
     topics : int
+        Number of topics; each has concepts of its own.
     gap : float
         Probability that a query says a concept in words that no title has.
     seed : int
+        Random seed.
     """
 
     titles: int
@@ -150,12 +152,12 @@ class QueryLogWorld:
 
     @cached_property
     def _vocabulary(self) -> pl.Series:
-        """Words: the general ones, those of titles, those of queries."""
+        """Return general words, then those of titles, then those of queries."""
         number = _GENERAL + 2 * WORDS * CONCEPTS * self.topics
         return pl.Series([word_of(n) for n in range(number)])
 
     def _concepts(self, generator: np.random.Generator, n: int, more: int) -> Ints:
-        """Draw concepts: the main one, and up to ``more`` others."""
+        """Draw a main concept and up to ``more`` others."""
         main = _zipf(generator, n, self.topics) * CONCEPTS + _zipf(generator, n, CONCEPTS)
         others = main[:, None] // CONCEPTS * CONCEPTS + _zipf(generator, (n, more), CONCEPTS)
         anywhere = generator.integers(0, self.topics * CONCEPTS, (n, more))
@@ -164,7 +166,7 @@ class QueryLogWorld:
         return np.column_stack([main, np.where(none, -1, others)])
 
     def _words(self, generator: np.random.Generator, concepts: Ints, gap: float) -> Ints:
-        """Draw a word for each concept, and a general one for half of the texts; -1 for none."""
+        """Draw a word for each concept, and a general word for half of the texts (-1: none)."""
         size = concepts.shape
         side = np.where(generator.random(size) < gap, WORDS * CONCEPTS * self.topics, 0)
         words = _GENERAL + side + concepts * WORDS + _zipf(generator, size, WORDS)
@@ -173,7 +175,6 @@ class QueryLogWorld:
         return np.column_stack([general, np.where(concepts < 0, -1, words)])
 
     def _texts(self, words: Ints) -> pl.Series:
-        """Join words with blanks."""
         columns = []
         for column in words.T:
             numbers = pl.Series(column)
@@ -190,7 +191,7 @@ class QueryLogWorld:
 
     @property
     def _reserved(self) -> int:
-        """Titles that are judged and never clicked: the first ones."""
+        """Return the number of judged titles, which come first and are never clicked."""
         return self.titles // _PART
 
     def _part(self, first: int, end: int) -> Titles:
@@ -282,7 +283,7 @@ class QueryLogWorld:
 
 
 def _by_noise(generator: np.random.Generator, grades: Ints) -> NDArray[np.float64]:
-    """Return what a search engine that knows grades roughly sorts by."""
+    """Return the grades with noise, by which the search engine sorts."""
     noise: NDArray[np.float64] = _NOISE * generator.standard_normal(grades.shape)
     return -(grades + noise)
 

@@ -98,7 +98,7 @@ _OF_VISIT = (
 
 
 def _judgement_list(judgements: pl.DataFrame) -> str:
-    """Return judgements as the Search Relevance Workbench imports them."""
+    """Return judgements in the import format of the Search Relevance Workbench."""
     ratings = pl.struct(docId="document", rating="grade").alias("ratings")
     lists = judgements.group_by(query="text", maintain_order=True).agg(ratings)
     return json.dumps({"name": "made up", "judgmentRatings": lists.to_dicts()}) + "\n"

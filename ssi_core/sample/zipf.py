@@ -46,7 +46,7 @@ def world_of(documents: int, seed: int = 0) -> zipf_kernels.World:
 
 
 def _prime_to(documents: int, share: float) -> int:
-    """Return a number near a share of the documents that has no divisor in common with them."""
+    """Return a number near a share of the documents that is coprime to them."""
     number = max(1, int(documents * share))
     while math.gcd(number, documents) != 1:
         number += 1
@@ -138,7 +138,7 @@ def write_dump(path: Path, documents: int, seed: int = 0, progress: Progress | N
 
 
 def _with_links(text: str, targets: list[int]) -> str:
-    """Put links into a text, one after each of its sentences; those that are left come last."""
+    """Put a link after each sentence; the remaining ones come last."""
     marked = [f"[[{title_of(target)}]]" for target in targets]
     sentences = text.split(". ")
     written = [

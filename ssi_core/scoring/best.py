@@ -70,10 +70,7 @@ def best_documents(
 
 
 def _best_again(queries: Vectors, documents: Vectors, rows: Int32, k: int) -> tuple[Int32, Float32]:
-    """Return the k best of the rows of each query, each document scored by itself.
-
-    A product of matrices adds up in an order that goes with the number of queries.
-    """
+    """Return the k best rows, scored one by one so that bits do not depend on the batch."""
     scores = np.zeros(rows.shape, np.float32)
     if queries.sparse is not None:
         projection = queries.projection if isinstance(queries, Inner) else None

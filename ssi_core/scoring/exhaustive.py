@@ -78,13 +78,12 @@ def best_of_all(
 
 @lru_cache(maxsize=8)
 def _nothing(rows: int) -> Csr:
-    """Return a matrix without entries."""
     starts = np.zeros(rows + 1, np.int64)
     return Csr(*map(read_only, (starts, np.empty(0, np.int32), np.empty(0, np.float32))))
 
 
 def _by_words(words: Csr, some: slice) -> tuple[Int32, Float32]:
-    """Return the distinct words of some queries, and a row of weights for each word."""
+    """Return the distinct words of some queries, with a row of weights for each word."""
     starts = words.indptr[some.start : some.stop + 1]
     entries = slice(starts[0], starts[-1])
     met, place = np.unique(words.indices[entries], return_inverse=True)

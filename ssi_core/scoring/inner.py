@@ -101,7 +101,7 @@ def pairs_of(
 
 
 def _adder(queries: Inner, postings: Csr, scores: Float32) -> Callable[[int, int], None]:
-    """Return what adds the sparse part of a range of queries to their scores."""
+    """Return a function that adds the sparse part of a range of queries to scores."""
     if queries.projection is None:
         query = csr(queries.sparse)
         return lambda first, last: add_sparse(*query, *postings, first, last, scores)
@@ -134,14 +134,14 @@ def _add_pairs(
 
 
 def _few(queries: Inner, first: int, last: int) -> Iterator[slice]:
-    """Rows whose sparse parts can be held when they are full."""
+    """Yield ranges of queries whose sparse parts fit in memory as full rows."""
     width = queries.projection.width if queries.projection is not None else 1
     size = max(1, ROWS_BYTES // (12 * max(1, width)))
     return (slice(start, min(start + size, last)) for start in range(first, last, size))
 
 
 def _met(queries: Inner, rows: Any) -> TextMatrix:
-    """Sparse parts of some queries, over the columns of documents."""
+    """Return the sparse parts of some queries, over the columns of documents."""
     assert queries.sparse is not None
     assert queries.projection is not None
     return queries.projection(queries.sparse[rows])

@@ -59,6 +59,6 @@ class Likelihoods(Formula[Likelihood]):
 
 
 def _few(words: Int32, documents: int) -> Iterator[Int32]:
-    """Words whose inner sums with all documents can be held."""
+    """Yield words whose inner sums with all documents fit in memory."""
     size = max(1, _BYTES // (4 * max(1, documents)))
     return (words[start : start + size] for start in range(0, len(words), size))

@@ -61,6 +61,7 @@ class Ranker(Protocol):
         Parameters
         ----------
         task : `Task`
+            Task with training and validation pairs.
         rng : Generator
             Every random choice; the same state, the same arrays with one thread.
         start : object

@@ -124,6 +124,7 @@ def score_pairs(
     Parameters
     ----------
     queries, documents : `Vectors`
+        Both sides of the pairs.
     rows : int32 (n, 2)
         Query row and document row; None: row i with row i. Fastest when pairs of one query stand
         together.

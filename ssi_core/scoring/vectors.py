@@ -62,6 +62,7 @@ class Vectors:
     Attributes
     ----------
     sparse : CSR float32 (n, columns) or None
+        Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
         C order, or None; of an index it may be float16 (`scoring.half`).
     """
@@ -221,6 +222,7 @@ class TwoStage(Several):
     Attributes
     ----------
     ranker : SecondStage
+        Orders the first documents by their features.
     """
 
     ranker: SecondStage | None = None
@@ -253,7 +255,7 @@ def refuse_nan(vectors: Vectors, what: str) -> Vectors:
 
 
 def _finite(array: NDArray[Any]) -> bool:
-    """Tell whether an array is without NaN and infinity, in no more memory than it has."""
+    """Tell whether an array has neither NaN nor infinity, without a copy."""
     # The sum of finite float32 is finite in float64.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(np.sum(array, dtype=np.float64)))

@@ -162,7 +162,7 @@ def _opened(base: Searcher, path: Path, recall: float, by: str) -> Searcher:
 
 
 def _titles(base: Searcher) -> Vectors:
-    """Return titles of random documents as queries in the documents' language."""
+    """Return titles of random documents as queries."""
     rows = np.random.default_rng(0).permutation(len(base.index))[:_ASKED]
     side = base.side_of(next(iter(base.fitted.document_views.values())).language)
     queries = texts_of(base.index.titles[np.sort(rows)].to_list(), base.views(side))
@@ -170,7 +170,7 @@ def _titles(base: Searcher) -> Vectors:
 
 
 def _recalls(base: Searcher, way: _Way, file: Path, queries: Vectors) -> dict[str, float]:
-    """Return number of documents that are looked at -> recall."""
+    """Return the recall by number of documents looked at."""
     vectors, recalls = base.index.vectors, {}
     assert vectors.dense is not None
     best = _best(base.ranked[0].scores, queries)
@@ -182,7 +182,6 @@ def _recalls(base: Searcher, way: _Way, file: Path, queries: Vectors) -> dict[st
 
 
 def _best(scores: Scores, queries: Vectors) -> Int32:
-    """Rows of the best documents of each query."""
     rankings = []
     for start in range(0, len(queries), _BLOCK):
         candidates, block = scores(queries.take(slice(start, start + _BLOCK)), _K)

@@ -67,7 +67,7 @@ class PartScores:
     def _with_words(
         self, queries: Vectors, near: Int32, products: Float32
     ) -> tuple[Int32, Float32]:
-        """Add the words' part to scores, and the documents that are best by it alone."""
+        """Add the words' part to scores, and the documents that are best by words."""
         assert isinstance(queries, Inner)
         assert queries.dense is not None
         count = near.shape[1]

@@ -97,8 +97,8 @@ class Changes:
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
                 raise BadInput(
-                    f"{path}: documents of version {version}, this version of ssi reads version "
-                    f"{_VERSION}. Name another file."
+                    f"{path}: it has documents of version {version}, and this version of ssi reads "
+                    f"version {_VERSION}. Name another file."
                 )
 
     def put(self, documents: Sequence[Document]) -> None:
@@ -232,7 +232,7 @@ def _rows(connection: sqlite3.Connection) -> list[_Row]:
 
 
 def _digest(row: Sequence[object]) -> str:
-    """Return the digest of a row; of values of another type it is another."""
+    """Return the digest of a row, which includes the types of its values."""
     text = json.dumps(row, ensure_ascii=True, default=repr)
     return xxhash.xxh3_128_hexdigest(text.encode())
 
@@ -243,7 +243,7 @@ def _total(digests: Iterable[object]) -> tuple[int, int]:
 
 
 def _written(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Return the number of rows and the sum of their digests, as they were written."""
+    """Return the recorded number of rows and the sum of their digests."""
     totals = connection.execute("SELECT rows, digests FROM total").fetchall()
     if len(totals) != 1 or not isinstance(totals[0][0], int):
         raise sqlite3.DatabaseError("the number of its rows cannot be read")
@@ -258,7 +258,7 @@ def _number(digest: object) -> int:
 
 
 def _readable(path: Path) -> tuple[list[_Row], int]:
-    """Return the rows that can be read, each once, and the number that was written."""
+    """Return the readable rows, each once, and the recorded number of rows."""
     rows: dict[object, _Row] = {}
     written = 0
     try:

@@ -144,7 +144,7 @@ def explain(
 def _shares(
     fitted: FittedModel, document: Texts, words: Collection[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return the share of each field in the weight of words; nothing where no model tells it."""
+    """Return the share of each field in the weight of words, if the model has fields."""
     weights = fitted.model.field_weights(fitted, document)
     view = fitted.sparse_view("document")
     if weights is None or view is None:
@@ -163,7 +163,7 @@ def _shares(
 def _places(
     searcher: Searcher, document: str, words: Collection[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return the fields that have each of some words, as far as the index keeps them."""
+    """Return the fields that contain each word, as far as the index keeps them."""
     number, row = searcher.find(document)
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
     of, language = searcher.ranked[number].fields(row), _language(searcher.fitted)
@@ -221,13 +221,12 @@ def explain_pair(
 def _of_features(
     searcher: Searcher, vectors: TwoStage, second: SecondStage, document: str
 ) -> Explanation:
-    """Explain the score of a reranked document, named by its id."""
     documents, values = searcher.first_documents(vectors, second.depth)
     ids = [searcher.ranked[one.part].ids[one.row] for one in documents[0][: second.depth]]
     if document not in ids:
         raise BadInput(
-            f"{document!r}: it is not one of the first {len(ids)} documents of the query, which "
-            "alone are reranked. Ask for one of them."
+            f"{document!r} is not among the first {len(ids)} documents of the query, and only "
+            "these are reranked. Explain one of them."
         )
     row = values[[ids.index(document)]]
     without_one = np.repeat(row, row.shape[1], axis=0)
@@ -240,7 +239,6 @@ def _of_features(
 
 
 def _of_likelihood(fitted: FittedModel, query: Likelihood, text: Texts, k: int) -> Explanation:
-    """Explain a score that is a logarithm of sums."""
     query_view, document_view = fitted.sparse_view("query"), fitted.sparse_view("document")
     document = fitted.embed_documents(text)
     if query_view is None or document_view is None:
@@ -268,7 +266,7 @@ def _of_likelihood(fitted: FittedModel, query: Likelihood, text: Texts, k: int) 
 def _of_sources(
     fitted: FittedModel, query: Vectors, text: Texts, given: Int32, shares: TextMatrix, k: int
 ) -> Explanation:
-    """Explain a score whose words of the document stand for others, which the query has."""
+    """Explain a score in which words of the document stand for words of the query."""
     document, view = fitted.embed_documents(text), fitted.sparse_view("query")
     if query.sparse is None or document.sparse is None or view is None:
         raise _unexplained(fitted)
@@ -297,11 +295,7 @@ def _words_of(fitted: FittedModel, text: Texts, side: Side, vectors: Vectors) ->
 
 
 def _projected_words(fitted: FittedModel, query: Inner, document: Vectors) -> tuple[_Words, _Words]:
-    """Words of a query whose columns are not those of documents: each is mapped by itself.
-
-    Its vector then has an entry for each column of the document, and that of a document's word the
-    weight of each column that bears its name.
-    """
+    """Map each word of both sides by itself if their columns differ."""
     left_words, right_words = query.sparse, document.sparse
     asked_view, there_view = fitted.sparse_view("query"), fitted.sparse_view("document")
     if asked_view is None or there_view is None or query.dense is not None:
@@ -323,7 +317,7 @@ def _projected_words(fitted: FittedModel, query: Inner, document: Vectors) -> tu
 
 
 def _by_name(names: Sequence[str], rows: Float64) -> _Words:
-    """Add up the rows of columns that bear one name."""
+    """Add up the rows of columns with the same name."""
     words = {name: place for place, name in enumerate(dict.fromkeys(names))}
     vectors = np.zeros((len(words), rows.shape[1]))
     np.add.at(vectors, [words[name] for name in names], rows)
@@ -331,7 +325,7 @@ def _by_name(names: Sequence[str], rows: Float64) -> _Words:
 
 
 def _weights(matrix: Any, view: Words | None, fitted: FittedModel) -> dict[str, float]:
-    """Words and weights of a matrix of one row, by ascending column."""
+    """Return word -> weight of a matrix of one row."""
     if view is None:
         raise _unexplained(fitted)
     order = np.argsort(matrix.indices, kind="stable")
@@ -341,13 +335,13 @@ def _weights(matrix: Any, view: Words | None, fitted: FittedModel) -> dict[str, 
 
 def _unexplained(fitted: FittedModel) -> BadInput:
     return BadInput(
-        f"model {fitted.model.name!r} does not take its score apart into words. "
-        "Explain a model whose score is a sum over words, such as a bilinear one."
+        f"the score of model {fitted.model.name!r} is not a sum over words, so it cannot be "
+        "explained. Explain another model, such as a bilinear one."
     )
 
 
 def _blocks(left: _Words, right: _Words) -> Iterator[tuple[list[str], list[str], Float64]]:
-    """Parts of some words of the query with all words of the document."""
+    """Yield the products of some query words with all words of the document."""
     documents = list(dict.fromkeys([*right.dense, *right.sparse]))
     column = {word: place for place, word in enumerate(documents)}
     queries = list(dict.fromkeys([*left.dense, *left.sparse]))

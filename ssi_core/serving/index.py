@@ -164,7 +164,8 @@ def build_index(
             store.write_json(building.path / _SHARED, {"in_sparse": shared})
         if texts and write_passages(building.path / _PASSAGES, texts, names) != len(documents):
             raise BadInput(
-                f"{texts[0].parent}: its texts are not those of {len(documents)} documents."
+                f"{texts[0].parent}: its texts do not belong to the {len(documents)} documents "
+                "of the index. Make the task again."
             )
         building.counts["documents"] = len(documents)
 
@@ -206,7 +207,6 @@ def open_index(path: Path) -> Index:
 
 
 def _open_vectors(path: Path) -> Vectors:
-    """Open the vectors in a directory: a sparse part, a dense part, or several `Vectors`."""
     if (path / _FUSED).exists():
         count = sum(1 for _ in (path / _FUSED).iterdir())
         parts = tuple(_open_vectors(path / _FUSED / str(number)) for number in range(count))
@@ -221,7 +221,7 @@ def _several(vectors: Vectors) -> tuple[Vectors, ...]:
 
 
 def _parts_of(vectors: Vectors, below: str = "") -> dict[str, Any]:
-    """Return the sparse and dense parts of vectors by where they lie in their directory."""
+    """Return the parts of vectors by their paths in the directory."""
     parts = {f"{below}sparse": vectors.sparse, f"{below}dense": vectors.dense}
     for number, one in enumerate(_several(vectors)):
         parts |= _parts_of(one, f"{_FUSED}/{number}/")
@@ -229,7 +229,7 @@ def _parts_of(vectors: Vectors, below: str = "") -> dict[str, Any]:
 
 
 def _check_parts(path: Path, parts: Mapping[str, Any], documents: int) -> None:
-    """Refuse arrays that are not those of so many documents; see `integrity` for the columns."""
+    """Refuse arrays of another number of documents."""
     if not any(name.endswith(("sparse", "dense")) for name in parts):
         raise BadInput(f"{path}: it has no vectors. {files.MAKE_AGAIN}")
     specs: dict[str, ArraySpec] = {}
@@ -311,7 +311,7 @@ _LARGEST = float(np.finfo(np.float16).max)
 
 
 def _write_words(path: Path, documents: Texts, names: Sequence[str], block: int) -> list[str]:
-    """Write the rows of views; return the names of those that ``sparse/`` has already."""
+    """Write the rows of views; return the views that ``sparse/`` already holds."""
     sparse = load_csr(path / "sparse") if (path / "sparse").exists() else None
     shared = []
     for name in names:
@@ -326,7 +326,7 @@ def _write_words(path: Path, documents: Texts, names: Sequence[str], block: int)
 
 
 def _equal(one: TextMatrix, other: TextMatrix, block: int) -> bool:
-    """Say whether two matrices have the same entries in the same order; a block is in memory."""
+    """Tell whether two matrices have equal entries, in blocks."""
     if (one.shape, one.nnz, one.dtype) != (other.shape, other.nnz, other.dtype):
         return False
     return all(

@@ -163,7 +163,6 @@ def _stacked(one: TextMatrix, two: TextMatrix) -> TextMatrix:
 
 
 def _joined(one: Vectors, other: Vectors) -> Vectors:
-    """Return the rows of one, then those of the other."""
     if isinstance(one, Several) and isinstance(other, Several):
         return Several(parts=tuple(map(_joined, one.parts, other.parts)))
     sparse_part = dense_part = None

@@ -65,7 +65,7 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
 
 
 def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequence[str]] | None:
-    """Return the words themselves, how near all words of queries are by their topics, and these."""
+    """Return the known words, the similarity of all query words by topics, and these."""
     query = fitted.embed_queries(texts_of([word], fitted.query_views))
     if not isinstance(query, Likelihood) or query.sparse is None or query.topics is None:
         return None
@@ -78,7 +78,7 @@ def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequenc
 def _best(
     word: str, k: int, itself: Sequence[str], scores: Float32, words: Sequence[str]
 ) -> list[Neighbour]:
-    """Return the k words of the highest scores, but for those that are asked for."""
+    """Return the k best words other than those asked for."""
     if not itself:
         raise BadInput(
             f"{word!r} is not a word that the model knows (or it is in every document). "

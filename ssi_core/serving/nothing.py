@@ -48,7 +48,7 @@ def no_document(name: str, titles: Sequence[pl.Series]) -> str:
 
 
 def _some(name: str, titles: pl.Series) -> list[str]:
-    """Return titles with the first letter of a name, or all of it; those of its length first."""
+    """Return titles that share a name's first letter, those of its length first."""
     lower, wanted = titles.str.to_lowercase(), name.lower()
     some = titles.filter(
         lower.str.starts_with(wanted[:1]) | lower.str.contains(wanted, literal=True)
@@ -58,7 +58,7 @@ def _some(name: str, titles: pl.Series) -> list[str]:
 
 
 def _likeness(name: str, title: str) -> float:
-    """Return how alike two names are, 0..1; one that is a part of the other is alike."""
+    """Return the similarity of two names, 0..1; a part of a name counts as alike."""
     one, other = name.lower(), title.lower()
     likeness = SequenceMatcher(None, one, other).ratio()
     return max(likeness, _ALIKE) if one in other else likeness

@@ -124,7 +124,6 @@ def write_passages(
 
 
 def _read(part: Path, names: pl.DataFrame | None) -> pl.DataFrame:
-    """Return url, text, title, headings and anchors of the documents in a file."""
     frame = files.read_strings([part], "url", "text").fill_null("")
     frame = frame.hstack(fields_in(part).select("title", "headings"))
     if names is None:

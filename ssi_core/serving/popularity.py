@@ -26,7 +26,7 @@ class Popularity:
 
 
 def _columns(fitted: FittedModel, side: Side) -> Int64:
-    """Return the columns of the term among those of the sparse vectors; most models have none."""
+    """Return the columns of the popularity term; most models have none."""
     view = fitted.sparse_view(side)
     if view is None or not any(kind.name == "in_degree" for kind in fitted.model.kinds()):
         return np.empty(0, np.int64)
@@ -44,8 +44,8 @@ def without(fitted: FittedModel, queries: Vectors) -> Vectors:
     columns = _columns(fitted, "query")
     if not len(columns) or queries.sparse is None:
         raise BadInput(
-            f"model {fitted.model.name!r} has no term of popularity that could be turned off. Only "
-            "a mixture with in_degree has one."
+            f"model {fitted.model.name!r} has no term of popularity to turn off. Only a mixture "
+            "with in_degree has one."
         )
     rows = queries.sparse
     weights = np.where(np.isin(rows.indices, columns), np.float32(0), rows.data)

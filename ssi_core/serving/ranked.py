@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from ssi_core.scoring.best import best_documents, places
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Vectors, first_part
 from ssi_core.serving.passages import Passage
-from ssi_core.serving.snippets import fielded_snippet
+from ssi_core.serving.snippets import Recent, Shown
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import Float32, Int32, Int64
 
@@ -90,6 +90,8 @@ class Ranked:
         Rows that are never found, ascending.
     passages : SupportsRows or None
         Fields and addresses by row; None: they are not kept.
+    recent : Recent
+        What was shown of them last.
     """
 
     ids: pl.Series
@@ -98,6 +100,7 @@ class Ranked:
     scores: Scores
     hidden: Int64 | None = None
     passages: SupportsRows | None = None
+    recent: Recent = field(default_factory=Recent, repr=False, compare=False)
 
     def best(self, queries: Vectors, k: int) -> list[list[tuple[int, float]]]:
         """Return row and score of the k best documents of each query, best first.
@@ -157,14 +160,17 @@ class Ranked:
         return self._fields(self.passages[row], row)
 
     def _fields(self, passage: Passage, row: int) -> dict[str, str]:
-        text = passage.text.removeprefix(f"{self.titles[row]}\n")
-        return passage.fields | {TEXT: text}
+        return passage.fields | {TEXT: passage.text.removeprefix(f"{self.titles[row]}\n")}
 
     def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""
         names = self.ids[row], self.titles[row], score
         if self.passages is None:
             return Hit(*names)
-        passage = self.passages[row]
-        shown, fields = fielded_snippet(self._fields(passage, row), words)
-        return Hit(*names, passage.url, shown.text, shown.marks, fields)
+        passages = self.passages
+        document = self.recent.get(row, lambda: self._shown(row, passages[row]))
+        shown, having = document.snippet(words)
+        return Hit(*names, document.url, shown.text, shown.marks, having)
+
+    def _shown(self, row: int, passage: Passage) -> Shown:
+        return Shown(self._fields(passage, row), passage.url)

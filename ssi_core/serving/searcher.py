@@ -102,18 +102,22 @@ class Searcher:
     ) -> list[Answer]:
         """Return the k best documents of each text.
 
+        A document that shares neither words nor latent dimensions with the query is no result, so
+        there may be fewer than k.
+
         Parameters
         ----------
+        texts : sequence of str
+            Queries.
+        k : int
+            Largest number of results of a query.
         language : str or None
-            Code, such as "ja", that the texts are in: that of the model's queries (None), or that
-            of its documents, as which they are then taken.
+            Language code of the texts, such as "ja": that of the model's queries (the default), or
+            that of its documents, as which they are then read.
         popularity : bool
-            False: without the term of the score that counts the links to a document (`popularity`).
+            False: leave out the term of the score that counts the links to a document.
         marked : bool
             False: hits show the beginnings of their texts, whichever words the queries have.
-
-        A document that has no word of the query and meets it in no latent space is no result, so
-        that there may be fewer than k.
 
         Raises
         ------
@@ -227,7 +231,7 @@ class Searcher:
         return documents, features(scores, starts([size for size in sizes if size]))
 
     def _reordered(self, vectors: TwoStage, k: int) -> list[list[Found]]:
-        """Return documents for each query, the first ones in the order of the second stage."""
+        """Return the documents of each query, the first ones ordered by the second stage."""
         depth, begin, answers = vectors.second.depth, 0, []
         documents, values = self.first_documents(vectors, k)
         scores = vectors.second(values) if len(values) else np.empty(0)
@@ -316,8 +320,10 @@ def weights(text: str, view: View) -> dict[str, float]:
 
 def known(queries: Texts) -> NDArray[np.bool_]:
     """Tell the queries with a word that weighs something in some view: bool (n,)."""
-    weights = [abs(queries.matrix(name)).sum(axis=1) for name in queries.views]
-    has_words: NDArray[np.bool_] = np.sum(weights, axis=0) > 0
+    has_words = np.zeros(len(queries), np.bool_)
+    for matrix in map(queries.matrix, queries.views):
+        rows = np.repeat(np.arange(len(queries)), np.diff(matrix.indptr))
+        has_words[rows[matrix.data != 0]] = True
     return has_words
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Collection, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
+from threading import Lock
 from typing import NamedTuple
 
 from ssi_core.text.fields import HEADINGS, SEPARATOR, SHORT, TEXT
-from ssi_core.text.occurrences import Occurrence, Stemmed, occurrences
+from ssi_core.text.occurrences import Occurrence, Searchable, Stemmed, stems_of
 from ssi_core.text.tokenizer import UNSPACED_LETTER
 
 WIDTH = 240
@@ -44,11 +46,21 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
     Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
     """
-    text = " ".join(text.split())
-    words = _heavy(words, text)
+    return snippet_of(searchable(text), words, width)
+
+
+def searchable(text: str) -> Searchable:
+    """Return a text in which white space is one blank, ready for `snippet_of`."""
+    return Searchable(" ".join(text.split()))
+
+
+def snippet_of(source: Searchable, words: Mapping[str, float], width: int = WIDTH) -> Snippet:
+    """Return the `snippet` of a text that may be asked for again."""
+    text = source.text
+    words = _heavy(words, lambda: stems_of(text))
     wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
     width = width // 2 if wide else width
-    matches = occurrences(text, words)
+    matches = source.occurrences(words)
     first, last = _best(matches, words, width)
     begin = _begin(text, first, last, width)
     end = _end(text, begin, last, width)
@@ -58,56 +70,105 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
 
 
-def fielded_snippet(
-    fields: Mapping[str, str], words: Mapping[str, float]
-) -> tuple[Snippet, tuple[str, ...]]:
-    """Return what is shown of a document, and its fields that have words of a query.
-
-    A part of its text is shown; where that has none of the words and a heading has, the heading.
+class Shown:
+    """A document as results show it, ready for any query.
 
     Parameters
     ----------
     fields : mapping
-        All fields of a document (`ssi_core.text.fields`).
-    words : mapping
-        As for `snippet`.
+        All fields of the document (`ssi_core.text.fields`).
+    url : str or None
+        Its address.
     """
-    words = _heavy(words, "\n".join(fields.values()))
-    shown = snippet(fields[TEXT], words)
-    having = list(words_by_field({name: fields[name] for name in SHORT}, words))
-    if shown.marks:
-        having.append(TEXT)
-    elif HEADINGS in having:
-        shown = max(
-            (snippet(heading, words) for heading in fields[HEADINGS].split("\n")),
-            key=lambda one: len(one.marks),
-        )
-    return shown, tuple(having)
+
+    __slots__ = ("_ends", "_headings", "_short", "_stems", "_text", "url")
+
+    def __init__(self, fields: Mapping[str, str], url: str | None = None) -> None:
+        self.url = url
+        self._text, self._headings = searchable(fields[TEXT]), fields[HEADINGS]
+        self._short = Searchable(SEPARATOR.join(fields[name] for name in SHORT))
+        self._ends = list(accumulate(len(fields[name]) + len(SEPARATOR) for name in SHORT))
+        self._stems: list[tuple[str, str]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._text.text) + len(self._short.text)
+
+    def snippet(self, words: Mapping[str, float]) -> tuple[Snippet, tuple[str, ...]]:
+        """Return what is shown for some words, and the fields that have any of them.
+
+        A part of the text is shown; where that has none of the words and a heading has some, the
+        heading.
+
+        Parameters
+        ----------
+        words : mapping
+            As for `snippet`.
+
+        >>> fields = dict.fromkeys(("headings", "url", "anchors"), "")
+        >>> fields |= {"text": "An old car", "title": "A Car"}
+        >>> Shown(fields).snippet({"car": 1.0})
+        (Snippet(text='An old car', marks=((7, 10),)), ('title', 'text'))
+        """
+        words = _heavy(words, self._stemmed)
+        shown, having = snippet_of(self._text, words), self._having(words)
+        if shown.marks:
+            having.append(TEXT)
+        elif HEADINGS in having:
+            shown = max(
+                (snippet(heading, words) for heading in self._headings.split("\n")),
+                key=lambda one: len(one.marks),
+            )
+        return shown, tuple(having)
+
+    def _having(self, words: Collection[str]) -> list[str]:
+        places = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
+        return [name for place, name in enumerate(SHORT) if place in places]
+
+    def _stemmed(self) -> list[tuple[str, str]]:
+        if self._stems is None:
+            self._stems = stems_of(f"{self._text.text}\n{self._short.text}")
+        return self._stems
 
 
-def words_by_field(fields: Mapping[str, str], words: Collection[str]) -> dict[str, set[str]]:
-    """Return the fields that have some of the words, in their order, and which.
+class Recent:
+    """The documents that were shown last, as many as `CHARACTERS` allow; any thread may ask."""
 
-    >>> words_by_field({"title": "A Car", "url": "", "text": "An old car"}, {"car", "road"})
-    {'title': {'car'}, 'text': {'car'}}
-    """
-    ends = list(accumulate(len(text) + len(SEPARATOR) for text in fields.values()))
-    having: dict[str, set[str]] = {name: set() for name in fields}
-    names = list(fields)
-    for start, _, word in occurrences(SEPARATOR.join(fields.values()), words):
-        having[names[bisect(ends, start)]].add(word)
-    return {name: known for name, known in having.items() if known}
+    CHARACTERS = 8_000_000
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[int, Shown] = OrderedDict()
+        self._characters, self._turn = 0, Lock()
+
+    def get(self, row: int, make: Callable[[], Shown]) -> Shown:
+        """Return the document of a row, made unless it is still here."""
+        with self._turn:
+            if (known := self._shown.get(row)) is not None:
+                self._shown.move_to_end(row)
+                return known
+        new = make()
+        with self._turn:
+            if row not in self._shown:
+                self._shown[row] = new
+                self._characters += len(new)
+            while self._characters > self.CHARACTERS and len(self._shown) > 1:
+                _, old = self._shown.popitem(last=False)
+                self._characters -= len(old)
+        return new
 
 
-def _heavy(words: Mapping[str, float], text: str) -> dict[str, float]:
+def _heavy(
+    words: Mapping[str, float], stems: Callable[[], Sequence[tuple[str, str]]]
+) -> dict[str, float]:
     """Return the words that do not weigh little beside the heaviest; of stems, those of a text."""
     heaviest = max(words.values(), default=0.0)
     heavy = {word: weight for word, weight in words.items() if weight >= _LIGHT * heaviest}
-    return Stemmed(heavy).words_in(text) if isinstance(words, Stemmed) else heavy
+    if not isinstance(words, Stemmed):
+        return heavy
+    return {word: heavy[stem] for word, stem in stems() if stem in heavy}
 
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
-    """Return the first and the last character of the words in the best part."""
+    """Return the first and last character of the best group of words."""
     best, place = (-1.0, 0), (0, 0)
     for number, (start, *_) in enumerate(found):
         inside: set[str] = set()
@@ -124,7 +185,7 @@ def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -
 
 
 def _begin(text: str, first: int, last: int, width: int) -> int:
-    """Return where the part begins: with a sentence or a word, some way before the first."""
+    """Return the beginning of the snippet, at a sentence or a word."""
     room = max(0, width - (last - first))
     if first <= room // 2:
         return 0
@@ -137,7 +198,7 @@ def _begin(text: str, first: int, last: int, width: int) -> int:
 
 
 def _end(text: str, begin: int, last: int, width: int) -> int:
-    """Return where the part ends: not within a word, if words have blanks between them."""
+    """Return the end of the snippet, not within a word."""
     end = min(len(text), max(last, begin + width))
     blank = text.rfind(" ", max(last, end - width // 4), end)
     return end if end == len(text) or text[end] == " " or blank < 0 else blank

@@ -49,7 +49,7 @@ class Summary:
     Attributes
     ----------
     sentences : tuple of Quoted
-        The sentences.
+        Each with the document it is from.
     reason : str or None
         Why there is none; None where there is one.
     """
@@ -98,6 +98,6 @@ def summarise(name: str = "sentences") -> Summarise:
     """
     if name not in SUMMARIES:
         raise BadInput(
-            f"no summaries by {name!r} here; there are: {', '.join(SUMMARIES) or 'none'}."
+            f"summaries by {name!r} are unknown; known are: {', '.join(SUMMARIES) or 'none'}."
         )
     return SUMMARIES[name]

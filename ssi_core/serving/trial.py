@@ -34,11 +34,11 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
     Parameters
     ----------
     directory : Path
-        a model directory, or one with a model and an index in it; see `open_searcher`
+        A model directory, or one with a model and an index in it; see `open_searcher`.
     index : Path or None
-        the index, if the model does not carry one
+        Index, if the model has none of its own.
     seconds : float
-        time that the child may take
+        Time that the child process may take.
 
     Raises
     ------
@@ -55,7 +55,10 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
-        raise BadInput(f"{directory}: it was not open after {seconds:.0f} seconds.") from None
+        raise BadInput(
+            f"{directory}: it was not open after {seconds:.0f} seconds. Try again when the machine "
+            "is less busy."
+        ) from None
     if child.returncode == _BAD:
         raise BadInput(json.loads(child.stdout.splitlines()[-1])["message"])
     if child.returncode:

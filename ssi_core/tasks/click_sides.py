@@ -18,6 +18,7 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
     rows : DataFrame
         Event, user, query_id, document_id, timestamp.
     split : "pairs", "users" or "time"
+        What stays on one side.
     where : Path
         Begins messages.
     """

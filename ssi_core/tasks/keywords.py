@@ -41,6 +41,7 @@ def draw_words(
     Parameters
     ----------
     counts : CSR (n, D)
+        Counts of words.
     rows : int32 (m,)
         Rows to draw from.
     states : uint64 (m,)

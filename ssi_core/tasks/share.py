@@ -20,6 +20,7 @@ def share_of_pairs(task: Task, share: float) -> Task:
     Parameters
     ----------
     task : `Task`
+        Task with all training pairs.
     share : float
         0 < share <= 1; 1 is the task itself.
 

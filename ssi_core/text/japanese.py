@@ -72,7 +72,7 @@ def _dictionary() -> Dictionary:
 
 @cache
 def _left_out() -> frozenset[int]:
-    """Numbers of the parts of speech that are left out."""
+    """Return the numbers of the parts of speech to leave out."""
     dictionary = _dictionary()
     numbers = set()
     number = 0
@@ -87,7 +87,7 @@ _of_thread = threading.local()
 
 
 def _analyser() -> Tokenizer:
-    """Return the analyser of this thread; one must not be used by two at a time."""
+    """Return this thread's analyser, because threads must not share one."""
     if not hasattr(_of_thread, "analyser"):
         _of_thread.analyser = _dictionary().tokenizer(MODE)
     analyser: Tokenizer = _of_thread.analyser

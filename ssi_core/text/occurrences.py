@@ -22,44 +22,71 @@ Occurrence = tuple[int, int, str]
 class Stemmed(dict[str, float]):
     """Weights of stems, of which every word of a text has one."""
 
-    def words_in(self, text: str) -> dict[str, float]:
-        """Return the words of a text whose stems are known, with their weights.
 
-        >>> Stemmed(link=2.0).words_in("Linked pages have links.")
-        {'linked': 2.0, 'links': 2.0}
-        """
-        stems = ((word, root(word)) for word in dict.fromkeys(tokenize(text)))
-        return {word: self[stem] for word, stem in stems if stem in self}
+def stems_of(text: str) -> list[tuple[str, str]]:
+    """Return the distinct words of a text with their stems.
+
+    >>> stems_of("Linked pages have links.")
+    [('linked', 'link'), ('pages', 'page'), ('have', 'have'), ('links', 'link')]
+    """
+    return [(word, root(word)) for word in dict.fromkeys(tokenize(text))]
 
 
-def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
-    """Return where some words are in a text, in its order.
-
-    A word is found however its letters are written; in a script with blanks between words as a
-    whole run of letters or digits, in another one wherever its letters follow each other, so that
-    occurrences may overlap there. Not found is a word that a rule of its language has changed, such
-    as the dictionary form of a verb.
+class Searchable:
+    """A text, folded once, in which words are looked for any number of times.
 
     Parameters
     ----------
-    words : collection of str
-        As `tokenizer.tokenize` returns them.
-
-    >>> occurrences("A Car, scars.", {"car"}), occurrences("東京都のﾀﾜｰ", {"東京", "タワー"})
-    ([(2, 5, 'car')], [(0, 2, '東京'), (4, 7, 'タワー')])
+    text : str
+        As it is written.
     """
-    matches: list[Occurrence] = []
-    plain = unicodedata.is_normalized("NFKC", text)
-    for first, piece in [(0, text)] if plain else _pieces(text):
-        folded, starts, ends = _fold(piece)
-        for word in words:
-            for begin in _places(folded, word) if word else ():
-                end = begin + len(word)
-                if starts is not None and ends is not None:
-                    matches.append((first + starts[begin], first + ends[end - 1], word))
+
+    __slots__ = ("_folded", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        plain = unicodedata.is_normalized("NFKC", text)
+        pieces = ((0, text),) if plain else _pieces(text)
+        self._folded = [(first, *_fold(piece)) for first, piece in pieces]
+
+    def occurrences(self, words: Collection[str]) -> list[Occurrence]:
+        """Return where some words are in the text, in its order.
+
+        A word is found however its letters are written; in a script with blanks between words as a
+        whole run of letters or digits, in another one wherever its letters follow each other, so
+        that occurrences may overlap there. Not found is a word that a rule of its language has
+        changed, such as the dictionary form of a verb.
+
+        Parameters
+        ----------
+        words : collection of str
+            As `tokenizer.tokenize` returns them.
+
+        >>> Searchable("A Car, scars.").occurrences({"car"})
+        [(2, 5, 'car')]
+        >>> Searchable("東京都のﾀﾜｰ").occurrences({"東京", "タワー"})
+        [(0, 2, '東京'), (4, 7, 'タワー')]
+        """
+        matches: list[Occurrence] = []
+        for first, folded, starts, ends in self._folded:
+            for word in filter(None, words):
+                size = len(word)
+                if starts is None or ends is None:
+                    matches += [
+                        (first + begin, first + begin + size, word)
+                        for begin in _places(folded, word)
+                    ]
                 else:
-                    matches.append((first + begin, first + end, word))
-    return sorted(set(matches))
+                    matches += [
+                        (first + starts[begin], first + ends[begin + size - 1], word)
+                        for begin in _places(folded, word)
+                    ]
+        return sorted(set(matches))
+
+
+def occurrences(text: str, words: Collection[str]) -> list[Occurrence]:
+    """Return where some words are in a text (`Searchable.occurrences`)."""
+    return Searchable(text).occurrences(words)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, str]]:
@@ -68,7 +95,7 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
-    """Return a text in NFKC and lower case, and where its characters are in the text if moved."""
+    """Return a text in NFKC and lower case, with the original positions of moved characters."""
     lower = text.lower()
     if len(lower) == len(text) and unicodedata.is_normalized("NFKC", text):
         return lower, None, None
@@ -83,16 +110,19 @@ def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
 
 def _places(text: str, word: str) -> Iterator[int]:
     """Yield where a word begins in a folded text."""
+    size, first, last = len(word), word[0], word[-1]
     start = text.find(word)
     while start >= 0:
-        end = start + len(word)
-        if _apart(text[start - 1 : start], word[0]) and _apart(text[end : end + 1], word[-1]):
+        end = start + size
+        if _apart(text[start - 1 : start], first) and _apart(text[end : end + 1], last):
             yield start
         start = text.find(word, start + 1)
 
 
 def _apart(beside: str, letter: str) -> bool:
     """Tell whether a word can end between its letter and the character beside it."""
-    if not beside or not (beside.isalnum() or unicodedata.category(beside)[0] == "M"):
+    if not beside.isalnum() and (beside.isascii() or unicodedata.category(beside)[0] != "M"):
         return True
+    if beside.isascii() and letter.isascii():
+        return False
     return bool(UNSPACED_LETTER.match(letter) or UNSPACED_LETTER.match(beside))

@@ -74,7 +74,7 @@ def _plural(word: str) -> str:
 
 
 def _past(word: str) -> str:
-    """Step 1b: ``eed`` -> ``ee``; ``ed`` and ``ing`` -> nothing, and the stem is mended."""
+    """Step 1b: drop ``ed`` and ``ing`` and repair the stem; ``eed`` -> ``ee``."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
@@ -94,7 +94,7 @@ def _past(word: str) -> str:
 
 
 def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
-    """Steps 2 and 3: the longest ending of a table, where the rest has a measure above 0."""
+    """Steps 2 and 3: replace the longest ending of a table if the rest has a measure above 0."""
     matches = [pair for pair in endings if word.endswith(pair[0])]
     if matches:
         old, new = max(matches, key=lambda pair: len(pair[0]))
@@ -105,7 +105,7 @@ def _replaced(word: str, endings: tuple[tuple[str, str], ...]) -> str:
 
 
 def _without(word: str) -> str:
-    """Step 4: the longest ending of a list, where the rest has a measure above 1."""
+    """Step 4: drop the longest ending of a list if the rest has a measure above 1."""
     matches = [ending for ending in _STEP_4 if word.endswith(ending)]
     if matches:
         ending = max(matches, key=len)
@@ -116,7 +116,7 @@ def _without(word: str) -> str:
 
 
 def _last(word: str) -> str:
-    """Step 5: a last ``e``, and the second of two ``l``."""
+    """Step 5: drop a last ``e`` and the second of two ``l``."""
     if word.endswith("e"):
         rest = word[:-1]
         measure = _measure(rest)
@@ -153,5 +153,5 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Tell whether it ends with consonant, vowel, consonant, the last none of w, x and y."""
+    """Tell whether the word ends with consonant, vowel, consonant other than w, x and y."""
     return _consonants(word)[-3:] == [True, False, True] and word[-1] not in "wxy"

@@ -112,7 +112,7 @@ def identities() -> str:
 
 @cache
 def _marks() -> str:
-    """Return the marks of Unicode as ranges of a character class."""
+    """Return Unicode's marks as ranges of a character class."""
     marks = [c for c in range(0x300, 0x20000) if unicodedata.category(chr(c))[0] == "M"]
     known = set(marks)
     first = [c for c in marks if c - 1 not in known]
@@ -131,7 +131,7 @@ def _marked_letter() -> re.Pattern[str]:
 
 
 def _marked_words(text: str) -> list[str]:
-    """Maximal runs of letters, digits and the vowel signs between them."""
+    """Return the runs of letters, digits and the vowel signs between them."""
     words = _marked_run().findall(text)
     # The small form of a letter can join with a mark that the capital did not join with.
     small = (unicodedata.normalize("NFKC", run.lower()) for run in words)
@@ -139,7 +139,7 @@ def _marked_words(text: str) -> list[str]:
 
 
 def _letter_pairs(text: str) -> list[str]:
-    """Pairs of neighbouring letters, each with the marks that sit on it."""
+    """Return pairs of neighbouring letters, each with its marks."""
     return [
         pair for run in _marked_words(text) for pair in runs.pairs(_marked_letter().findall(run))
     ]
@@ -160,7 +160,7 @@ def _piece() -> re.Pattern[str]:
 
 
 def _any_script(text: str) -> list[str]:
-    """Maximal runs of letters or digits; in a script without blanks, pairs of letters."""
+    """Return runs of letters or digits, and pairs of letters in scripts without blanks."""
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     words: list[str] = []

@@ -79,10 +79,7 @@ Span = tuple[int, int]
 
 
 def _tagged(text: str, token: re.Pattern[str]) -> Iterator[tuple[Span, str, Span]]:
-    """Yield (whole span, tag name or "!--", inner span) of elements; the first to open wins.
-
-    An element without its end tag is no element; a comment without an end runs to the end.
-    """
+    """Yield (whole span, tag name or "!--", inner span) of elements; the first to open wins."""
     tokens = list(token.finditer(text))
     last_closer = {m[2].lower(): m.start() for m in tokens if m[1]}
     end = 0
@@ -113,10 +110,7 @@ def _nested(
     start: int = 0,
     wanted: Callable[[int], bool] = lambda opened: True,
 ) -> list[Span]:
-    """Outermost balanced spans after ``start`` that are wanted, by where they open.
-
-    Group 1 of ``token`` opens, any other match closes. What never closes is no span.
-    """
+    """Return the outermost balanced spans; group 1 of ``token`` opens, other matches close."""
     opened: list[int] = []
     spans: list[Span] = []
     for match in token.finditer(text, start):
@@ -143,7 +137,7 @@ def _without(text: str, spans: Iterable[Span], instead: str = " ") -> str:
 
 
 def _hidden_links(text: str, hidden: Set[str]) -> Iterator[Span]:
-    """Yield the outermost spans of ``[[prefix:...]]`` whose prefix is hidden, captions included."""
+    """Yield the outermost ``[[prefix:...]]`` with a hidden prefix, captions included."""
 
     def is_hidden(start: int) -> bool:
         prefix = _PREFIXED.match(text, start)
@@ -168,7 +162,7 @@ def _hidden_links(text: str, hidden: Set[str]) -> Iterator[Span]:
 
 
 def _visible(text: str) -> str:
-    """Text without comments, formulas and the like; what nowiki protects becomes entities."""
+    """Remove comments, formulas and the like; protect nowiki's content by entities."""
     if "<" not in text:
         return text
     pieces, last = [], 0
@@ -184,7 +178,7 @@ def _visible(text: str) -> str:
 
 
 def _named(text: str, title: str) -> str:
-    """Put the title of a page where its wikitext asks for it, quoted where that is for a URL."""
+    """Replace the variables of a page's title, quoted for URLs."""
     if not title or "PAGENAME" not in text:
         return text
     names = {"": title.translate(_ESCAPED_TITLE), "E": quote(title.replace(" ", "_"))}
@@ -211,7 +205,7 @@ def _cut_tables(text: str) -> str:
 
 
 def _open_tables(text: str) -> str:
-    """Return a text with each cell of its tables on a line of its own."""
+    """Put each cell of the tables on its own line."""
     return _CELL.sub("\n", _TABLE_LINE.sub("\n", "\n" + text))
 
 

@@ -29,6 +29,7 @@ def embedded(matrix: TextMatrix, embedding: NDArray[Any], dimensions: int) -> Fl
     Parameters
     ----------
     matrix : CSR float32 (n, words)
+        Weights of words.
     embedding : float32 or float16 (words, dimensions or more)
         C order; what is longer is padding. Float16 may have the type uint16 (`sparse.halved`).
     dimensions : int

@@ -67,7 +67,7 @@ def fit(
         Settings, with the key "rate" among them -> a training at its start.
     errors : callable
         Training and validation error of a training as it stands.
-    decays, slow, measure, validation_time, watch, checkpoint
+    decays, slow, measure, validation_time, watch, checkpoint : object
         See `descend`; what the trials chose is kept beside the checkpoint.
 
     Returns

@@ -135,7 +135,7 @@ def _read_done(directory: Path) -> _Done:
 
 
 def _open_at(path: Path, size: int) -> BinaryIO:
-    """Open a file to append, without what is beyond its first bytes."""
+    """Open a file to append after its first ``size`` bytes."""
     file = path.open("ab")
     file.truncate(size)
     return file

@@ -143,7 +143,7 @@ def write_rows(path: Path, view: HashedView, counts: Mapping[int, TextMatrix]) -
 def _count(
     n: int, work: Path, words: TextMatrix, base: TextView, texts: Texts, fitting: Mask
 ) -> tuple[Items, dict[str, int]]:
-    """Find the n-grams of the texts and count them, on disk."""
+    """Count the n-grams of the texts, on disk."""
 
     def blocks() -> Iterator[tuple[Int32, Int64]]:
         return base.in_order(text for batch in texts() for text in batch)
@@ -165,7 +165,7 @@ def _count(
 
 
 def _require(task: Path, words: TextMatrix, hashings: Sequence[Hashing]) -> None:
-    """Say the memory and the disk, from bounds: a text has no more n-grams than words."""
+    """Check memory and disk; a text has no more n-grams than words."""
     texts, entries = words.shape[0], int(words.indptr[-1])
     tokens = int(words.data.sum(dtype=np.float64))
     memory = disk = 0

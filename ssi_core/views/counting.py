@@ -178,7 +178,7 @@ def row_blocks(indptr: NDArray[np.integer], most: int = BLOCK) -> Iterator[tuple
 
 
 def _frequency(bags: Bags, fitting: Mask) -> Int64:
-    """Count each word of the lexicon in the fitting texts."""
+    """Count the fitting texts that have each word of the lexicon."""
     frequency = np.zeros(len(bags.lexicon), np.int64)
     for begin, end in row_blocks(bags.indptr):
         indptr, numbers, counts = bags.rows(begin, end)
@@ -189,7 +189,7 @@ def _frequency(bags: Bags, fitting: Mask) -> Int64:
 
 
 def _read_rows(path: Path, indptr: NDArray[np.integer], width: int) -> TextMatrix:
-    """Rows of a matrix on disk; mapped for this one time, so that what was read can go."""
+    """Read rows of a matrix on disk through a mapping that is then closed."""
     part = slice(int(indptr[0]), int(indptr[-1]))
     indices, data = (np.array(load_array(path / f"{n}.npy")[part]) for n in _ENTRIES)
     return sparse.csr_array((data, indices, indptr - indptr[0]), shape=(len(indptr) - 1, width))

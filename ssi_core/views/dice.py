@@ -144,7 +144,7 @@ def document_frequency(matrix: TextMatrix, documents: Mask) -> Int64:
 
 
 def _postings(matrix: Csr, chosen: Mask, frequency: Int64, first: int) -> tuple[Int64, Int32]:
-    """Documents of the columns from ``first`` on, of which ``frequency`` has each one's number."""
+    """Return the documents of each column from ``first`` on."""
     starts = np.concatenate([[0], np.cumsum(frequency)]).astype(np.int64)
     lists = np.empty(int(starts[-1]), np.int32)
     last = first + len(frequency)
@@ -154,7 +154,7 @@ def _postings(matrix: Csr, chosen: Mask, frequency: Int64, first: int) -> tuple[
 
 
 def _fillings(frequency: Int64, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of items with at most ``most`` documents together, or of one item with more."""
+    """Yield ranges of items with at most ``most`` documents, or of one larger item."""
     ends = np.cumsum(frequency)
     begin = 0
     while begin < len(ends):

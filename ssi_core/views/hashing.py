@@ -239,7 +239,6 @@ def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
 
 
 def _array_specs(hashing: Hashing, items: int, n: int) -> ArraySpecs:
-    """Declare the matches of items: the words behind the frequent ones, or n-grams."""
     shape = (items, hashing.k)
     specs = {
         "bins": ArraySpec("int32", shape, least=-1, most=hashing.words - 1),

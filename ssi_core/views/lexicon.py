@@ -150,7 +150,7 @@ class Lexicon:
         return np.insert(self._pool[starts[0] : starts[-1]], ends, ord("\n")).tobytes()
 
     def _chunks(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Scan texts in any language like `_scan`, and number the words of all chunks."""
+        """Scan texts of any language, and number the words of all chunks."""
         if not self._by_chunk:
             texts = [" ".join(tokenize(t.decode(), self.language)).encode() for t in texts]
         scanned = self._scan(texts)
@@ -158,7 +158,7 @@ class Lexicon:
         return scanned
 
     def _scan(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Numbers of the chunks of all texts, and where each text's end."""
+        """Return the numbers of all chunks, and the end of each text."""
         data = np.frombuffer(b"\n".join(texts) + b"\n", np.uint8)
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) + 1 for text in texts], out=offsets[1:])
@@ -174,7 +174,7 @@ class Lexicon:
         return ids[: self._state[kernels.WRITTEN]], ends
 
     def _grow(self) -> None:
-        """Enlarge whatever was too full for the next chunk."""
+        """Enlarge the tables that are too full for the next chunk."""
         if kernels.is_full(len(self), len(self._slots), len(self._starts)):
             slots = np.zeros((2 * len(self._slots), 2), np.uint64)
             kernels.refill(self._slots, slots)
@@ -186,7 +186,7 @@ class Lexicon:
             self._pool = np.concatenate([self._pool, extra])
 
     def _resolve(self) -> None:
-        """Find the words of the chunks that came since the last call."""
+        """Find the words of the chunks since the last call."""
         known, new = len(self._word_of), len(self)
         if known == new:
             return
@@ -209,11 +209,10 @@ class Lexicon:
         self._more_ends = np.concatenate([self._more_ends, more_ends])
 
     def _split(self, chunk: str) -> list[str]:
-        """Words of a chunk; where texts come as words, each is one already."""
+        """Return the words of a chunk, or the chunk if texts come as words."""
         return tokenize(chunk, self.language) if self._by_chunk else [chunk]
 
     def _words_in(self, ids: Int32) -> int:
-        """Words that a run of chunks stands for."""
         words = self._word_of[ids]
         several = -1 - words[words < 0]
         return len(words) - len(several) + int(np.diff(self._more_ends)[several].sum())

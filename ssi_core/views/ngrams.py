@@ -166,7 +166,7 @@ def count_ngrams(
 def _count_level(
     blocks: Blocks, documents: NDArray[np.bool_], least: int, most: int, memory: int
 ) -> tuple[Keys, Int64, dict[str, int]]:
-    """Pairs in enough documents, and how many those are; by falling number, then by key."""
+    """Return the pairs in enough documents with their counts, most frequent first."""
     keys, frequency = np.zeros(0, np.uint64), np.zeros(0, np.int32)
     lowest, width, readings, left_out = 0, _TOP, 0, 0
     while lowest <= _TOP:

@@ -85,7 +85,7 @@ class Translation:
 
     @cached_property
     def _longest(self) -> Mapping[str, int]:
-        """Words of the longest run that begins with a word."""
+        """Return the length of the longest run that begins with each word."""
         longest: dict[str, int] = {}
         for run in self._words:
             longest[run[0]] = max(longest.get(run[0], 0), len(run))

@@ -47,8 +47,8 @@ class Statistics:
         """Share of each word in all documents, see `share_of`; `BadInput` where it is not known."""
         if self.occurrences is None:
             raise BadInput(
-                "the view 'lm' needs to know how often each word is in all documents, and this was "
-                "made without. Make its task or model again."
+                "the view 'lm' needs the number of times that each word occurs in all documents, "
+                "which this task or model lacks. Make it again."
             )
         return share_of(self.occurrences)
 

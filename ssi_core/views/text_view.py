@@ -154,6 +154,13 @@ class TextView:
 
     def _short(self, texts: Sequence[str]) -> TextMatrix:
         """Count the words of the short fields, each in columns of its own."""
+        if not any(fields.SEPARATOR in text for text in texts):  # as of queries
+            nothing = (
+                np.empty(0, np.float32),
+                np.empty(0, np.int32),
+                np.zeros(len(texts) + 1, np.int32),
+            )
+            return sparse.csr_array(nothing, shape=(len(texts), self.width))
         parts = [fields.split(text) for text in texts]
         empty = sparse.csr_array((0, len(self.words)), dtype=np.float32)
         counted = [

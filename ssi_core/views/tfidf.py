@@ -22,17 +22,14 @@ VERSION = 1
 
 
 def _raw(counts: Float64) -> Float64:
-    """``tf``."""
     return counts
 
 
 def _sublinear(counts: Float64) -> Float64:
-    """``1 + ln tf``."""
     return 1.0 + np.log(counts)
 
 
 def _binary(counts: Float64) -> Float64:
-    """``1``."""
     return np.ones_like(counts)
 
 
@@ -149,6 +146,7 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
     counts : CSR (n, words)
         Sorted indices, counts >= 1.
     idf : float32 (words,)
+        Inverse document frequency of each word.
 
     Returns
     -------

@@ -126,7 +126,7 @@ def test_cranfield_by_name_is_what_its_own_files_give(catalogue, tmp_path):
 
 
 def _by_place(made):
-    """Judged pairs, a query by its place: its published number is another one in the catalogue."""
+    """Return judged pairs with queries by position; the catalogue numbers them otherwise."""
     opened = open_collection(made.path)
     places = {name: place for place, name in enumerate(opened.names("queries")["id"])}
     pairs = opened.frame("relations/judgement").select("source", "target").rows()

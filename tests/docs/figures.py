@@ -228,7 +228,7 @@ def title(measure: str) -> str:
 
 
 def _tested(claim: dict) -> tuple[str, str]:
-    """Return the rows that a claim was tested on: its own, or those that stand in their places."""
+    """Return the rows that a claim was tested on: its own, or their stand-ins."""
     above, below = claim.get("rows", (claim["above"], claim["below"]))
     return above, below
 

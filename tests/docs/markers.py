@@ -266,7 +266,7 @@ class Template:
 
 
 def _head(cell: str) -> tuple[str, str]:
-    """Return the text of a head and the field that it stands for; "" for none."""
+    """Split a head into its text and its field ("" for none)."""
     match = _HEAD.fullmatch(cell)
     if not match:
         return cell, ""
@@ -286,7 +286,7 @@ def _plain(label: str) -> str:
 
 
 def _seeds(rows: list[dict]) -> str:
-    """Say how many seeds the rows have; those of one are named where others have more."""
+    """Return the number of seeds, naming rows with one seed if others have more."""
     labels: dict[int, list[str]] = {}
     for row in rows:
         labels.setdefault(row["seeds"], []).append(row["label"])

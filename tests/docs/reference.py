@@ -77,7 +77,7 @@ def _keys(name: str) -> list[tuple[str, ...]]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the kind of a value in the words of a person who writes TOML."""
+    """Name the kind of a value as writers of TOML do."""
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(map(_kind, schema["anyOf"])))
     if schema.get("type") == "array":
@@ -87,7 +87,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 
 def _shown(default: Any) -> str:
-    """Return a default as TOML has it; nothing where there is none."""
+    """Write a default as TOML, or nothing."""
     if default in (None, "", [], {}) and not isinstance(default, bool):
         return ""
     if isinstance(default, bool):
@@ -108,7 +108,7 @@ def _inline(value: Any) -> str:
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table of Markdown; a column without a value is left out."""
+    """Return a table of Markdown without its empty columns."""
     used = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     lines = [heads, tuple("---" for _ in heads), *rows]
     return "\n".join(

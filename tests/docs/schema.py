@@ -130,7 +130,7 @@ def _list_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _united(models: Iterable[Mapping[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Return the keys of several models, without defaults, which differ."""
+    """Return the keys of several models, without their different defaults."""
     every: dict[str, list[dict[str, Any]]] = {}
     for schemas in models:
         for key, schema in schemas.items():

@@ -9,7 +9,6 @@ by their relevance and some noise. A case says which log, and what of it is know
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.evaluation.bootstrap import estimate_clicks
 from ssi_core.evaluation.click_log import ClickLog, read_log
 from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
+from ssi_core.files import write_result
 from tests.corpus.clicks.policies import (
     ADS,
     EXAMINATION,
@@ -199,7 +199,7 @@ def main() -> None:
         found[label] = {name: round(value, 4) for name, value in row.items()}
         print(label, found[label], flush=True)
         value = {"name": "off-policy", "command": COMMAND, "rows": found}
-        options.out.write_text(json.dumps(value, indent=1) + "\n")
+        write_result(options.out, value)
 
 
 if __name__ == "__main__":

@@ -249,7 +249,7 @@ def test_a_position_of_unknown_propensity_counts_for_weights_alone():
     [
         (
             lambda p: p.filter(pl.col("document") != "a"),
-            "have no probability, the first is document a at position",
+            "have no probability; the first is document a at position",
         ),
         (lambda p: p.with_columns(pl.col("probability") * 1.5), r"add up to 1\.5.*, above 1"),
     ],

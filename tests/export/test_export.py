@@ -205,7 +205,7 @@ def test_a_document_that_weighs_a_word_below_zero_is_refused(models, task):
     vectors = fitted.embed_documents(task.documents)
     layout = layout_of(fitted)
     bounds = Bounds.of([vectors], layout, 0.1)
-    with pytest.raises(BadInput, match="below zero"):
+    with pytest.raises(BadInput, match="negative weight"):
         document_terms(Inner(-1 * vectors.sparse, None), layout, bounds)
 
 

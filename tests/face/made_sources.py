@@ -43,7 +43,6 @@ def _gzip(path, content):
 
 
 def _read(name, **settings):
-    """Read a source as ``ssi data ingest`` does."""
     return ssi.Documents(source_named(name)(**settings).fetched().read())
 
 
@@ -260,7 +259,7 @@ def zzquerylog(place):
 
 
 def _made(name, place, fields, **settings):
-    """A collection that is made up: words that stand in one field of one document are looked up."""
+    """Make a collection in which words are in one field of one document."""
     return _read(name, **settings), fields
 
 

@@ -71,7 +71,7 @@ def own_root(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _trials_here(monkeypatch):
-    """A model is tried in this process; tests/serving/test_trial.py has real ones."""
+    """Try models in this process; tests/serving/test_trial.py uses real processes."""
     monkeypatch.setattr(trial, "subprocess", direct.Trials)
 
 
@@ -80,7 +80,7 @@ _DRAW = MlflowClient.log_figure
 
 @pytest.fixture(scope="session", autouse=True)
 def _pictures_are_blank():
-    """To draw takes half a second: a picture is an empty file, unless a test has it `drawn`."""
+    """Replace pictures by empty files to save half a second each, except under `drawn`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             MlflowClient, "log_figure", lambda client, run, _, path: client.log_text(run, "", path)

@@ -70,7 +70,7 @@ class Done:
 
 
 def _own(named):
-    """Arguments of the function itself: Prefect takes the others."""
+    """Return the arguments of the function itself; Prefect takes the others."""
     return {name: value for name, value in named.items() if name not in _OF_PREFECT}
 
 

@@ -46,7 +46,7 @@ def train(task: Path, model: Path, seed: int) -> str:
 
 
 def _write_prefect() -> None:
-    """Write files of Prefect, of which a backup holds none."""
+    """Write files of Prefect, which no backup holds."""
     place = environment.home() / "prefect"
     place.mkdir(parents=True)
     for name in ("prefect.db", "secret", "logging.yml", "profiles.toml"):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from tests.flows.reporting.comparisons import report
 
 from flows import tracking
 from flows.cli import cli
@@ -12,6 +11,7 @@ from flows.reporting.comparisons import latest, listed
 from ssi_core.command.verb import run
 from ssi_core.experiment import parse_table
 from ssi_core.types import BadInput
+from tests.flows.comparisons import report
 
 pytestmark = pytest.mark.usefixtures("mlflow_root")
 

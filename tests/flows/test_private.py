@@ -18,7 +18,7 @@ def mode(path):
 
 @pytest.fixture(autouse=True)
 def _shared_by_default(own_root):
-    """What is made without a mode can be read by all."""
+    """Make files readable by all unless a mode is set."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -34,7 +34,7 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 @pytest.fixture(autouse=True)
 def _interrupted_as_a_program():
-    """SIGINT is Python's own, whatever a server of an earlier test, or a shell, made of it."""
+    """Restore Python's handler of SIGINT."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -215,7 +215,7 @@ def test_other_ends_are_left_alone():
 
 SIGNALS = int(os.environ.get("SSI_KILLS", "5"))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
-STAGES = ("ingest", "features", "train", "pipeline")
+STAGES = ("data", "ingest", "features", "train", "pipeline")
 
 
 @pytest.fixture(scope="module")

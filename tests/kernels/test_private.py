@@ -26,7 +26,7 @@ def scattered(embedding, own, matrix, row, scale, direction):
 
 @pytest.fixture(autouse=True)
 def _modular():
-    """Random numbers are modulo 2**64; without the JIT numpy would warn of it."""
+    """Allow overflow: numpy would warn of random numbers modulo 2**64 without the JIT."""
     with np.errstate(over="ignore"):
         yield
 

@@ -20,7 +20,7 @@ ROOT = 1e5
 
 @pytest.fixture(autouse=True)
 def _modular():
-    """Random numbers are modulo 2**64; without the JIT numpy would warn of it."""
+    """Allow overflow: numpy would warn of random numbers modulo 2**64 without the JIT."""
     with np.errstate(over="ignore"):
         yield
 

@@ -174,7 +174,7 @@ def test_texts_tell_no_title_that_is_asked_for(tmp_path, corpus_dir):
 def test_drawn_words_have_no_id_of_their_own(tmp_path, corpus_dir):
     build_task(corpus_dir, tmp_path / "task", queries="words:3", views=("bm25",))
     task = open_task(tmp_path / "task")
-    with pytest.raises(BadInput, match="several of one id"):
+    with pytest.raises(BadInput, match="several have one id"):
         write_texts(task, tmp_path)
     with pytest.raises(BadInput, match="several queries have one id"):
         fit(write(tmp_path / "run", "a Q0 b 1 1 x"), task)

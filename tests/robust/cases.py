@@ -346,7 +346,7 @@ TABLES = (
     _table("a rate of 1e300", f'{_ROW}model = "bilinear"\nrates = [1e300]', "at most 1e+06"),
     _table("10^10 dimensions", f'{_ROW}model = "bilinear"\ndimensions = {10**10}', "at most 1e+06"),
     _table("a row that is not there", f'{_ROW.replace("A", "B")}model = "tfidf"', "no row 'A'"),
-    _table("a table that extends itself", 'extends = "my.toml"', "cannot hold itself"),
+    _table("a table that extends itself", 'extends = "my.toml"', "extends it in turn"),
 )
 
 # --- the machine ---

@@ -24,8 +24,6 @@ def _map(**columns: str) -> str:
 
 
 def _log(text: str | bytes, form: str | None = None) -> Callable[[Path], None]:
-    """Write a log and its map."""
-
     def prepare(here: Path) -> None:
         data = text.encode() if isinstance(text, str) else text
         (here / "log.csv").write_bytes(data)
@@ -37,13 +35,13 @@ def _log(text: str | bytes, form: str | None = None) -> Callable[[Path], None]:
 
 
 def _with(*which: int, **values: str) -> str:
-    """The log with other values in some rows."""
+    """Return the log with other values in some rows."""
     rows = [{**row, **values} if i in which else row for i, row in enumerate(_ROWS)]
     return logs.csv_text(rows)
 
 
 def _earlier(form: str, spoil: Callable[[Path], object] | None = None) -> Callable[[Path], None]:
-    """Clicks of a log that is gone, and a log after it with its map."""
+    """Write clicks of a deleted log, and a later log with its map."""
 
     def prepare(here: Path) -> None:
         _log(_PLAIN)(here)

@@ -36,7 +36,7 @@ def _release(spoil: Prepare | None = None, **how: object) -> Prepare:
 
 
 def _corpora(name: str, data: bytes) -> Prepare:
-    """Two corpora of one document each, and a source of mates."""
+    """Write two corpora of one document each, and a source of mates."""
 
     def prepare(here: Path) -> None:
         (here / name).write_bytes(data)

@@ -223,7 +223,7 @@ class Plugin:
 
     @staticmethod
     def _is_whole(config):
-        """All hostile tests run in this process: `make hostile`."""
+        """Tell whether all hostile tests run in this process (`make hostile`)."""
         everywhere = config.args_source is pytest.Config.ArgsSource.TESTPATHS
         chosen = config.option.markexpr, config.option.keyword
         return everywhere and chosen == ("hostile", "")

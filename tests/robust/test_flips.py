@@ -26,7 +26,7 @@ def made(corpus_dir, task_dir):
 
 @pytest.fixture(scope="module", autouse=True)
 def _root(tmp_path_factory):
-    """A root with a database of MLflow, for the kinds that are kept there."""
+    """Make a root with a database of MLflow."""
     from flows import tracking
     from flows.servers import migration
 

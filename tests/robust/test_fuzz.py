@@ -88,7 +88,7 @@ def guarded(test):
 
 @pytest.fixture(scope="module", autouse=True)
 def _bounded():
-    """Memory is bounded while the readers are fuzzed; what was tried is told at the end."""
+    """Limit the memory of the readers, and report what was tried."""
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     used = next(
         int(line.split()[1]) << 10

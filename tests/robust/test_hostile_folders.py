@@ -48,7 +48,7 @@ def write(folder, files):
 
 @pytest.fixture
 def _environment():
-    """What a test sets is taken back, for the processes that come later, too."""
+    """Restore the environment for later processes."""
     before = dict(os.environ)
     yield
     os.environ.clear()

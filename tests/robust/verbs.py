@@ -216,7 +216,7 @@ def split(command: str, names: dict[str, str]) -> list[str]:
 
 
 def _write_package(directory: Path) -> None:
-    """Write a package of the name of ours, for models to be logged with: all of ours is large."""
+    """Write a small package with our name, to be logged with models."""
     directory.mkdir()
     (directory / "__init__.py").touch()
 
@@ -272,7 +272,7 @@ def _write_clicks(here: Path) -> None:
 
 
 def _write_documents(path: Path) -> None:
-    """Write documents that were added to a service; one was changed by something else."""
+    """Write documents of a service, one of them damaged."""
     Changes(path).put([Document(f"new{n}", f"New {n}", "a moon and a car") for n in range(3)])
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE rows SET text = 'a cab' WHERE id = 'new1'")
@@ -324,7 +324,6 @@ def _ingests(place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def _words(name: str, settings: dict[str, object]) -> str:
-    """Write the settings of a source as a command line."""
     options = {param.name: param for param in parameters(source_named(name))}
     words = []
     for setting, value in settings.items():

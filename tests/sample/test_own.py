@@ -82,7 +82,7 @@ def test_a_file_that_holds_something_else_is_kept_without_force(place, capsys):
     (place / "articles.jsonl").unlink()
     capsys.readouterr()
     assert run(library, [*WORDS, "--out", "."]) == REFUSED
-    assert "links.csv: it is there" in capsys.readouterr().out
+    assert "links.csv: it exists" in capsys.readouterr().out
     assert (place / "links.csv").read_text() == "mine"
     assert not (place / "articles.jsonl").exists()
     assert run(library, [*WORDS, "--out", ".", "--force"]) == DONE

@@ -148,7 +148,7 @@ def test_what_cannot_be_explained_is_said(tmp_path):
     opaque = FittedModel(
         Opaque(dimensions=3), fitted.arrays, fitted.query_views, fitted.document_views
     )
-    with pytest.raises(BadInput, match="into words"):
+    with pytest.raises(BadInput, match="is not a sum over words"):
         explain_pair(opaque, texts.take(slice(0, 1)), texts.take(slice(1, 2)))
 
 

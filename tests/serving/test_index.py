@@ -155,7 +155,7 @@ def test_arrays_that_are_not_those_of_an_index_are_refused(fitted, tmp_path):
 
 
 def _spec(file, documents):
-    """Return what an index declares of a file, columns of matrices with it."""
+    """Return the declaration of a file, with the columns of matrices."""
     if file.name in ("indptr.npy", "starts.npy"):
         return ArraySpec("int32|int64", (documents,), offsets=len(np.load(file)))
     if file.name == "indices.npy":

@@ -13,7 +13,9 @@ from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.passages import LONGEST, Passages, write_passages
 from ssi_core.serving.searcher import Searcher
-from ssi_core.serving.snippets import WIDTH, snippet
+from ssi_core.serving.snippets import WIDTH, Recent, Shown, snippet
+from ssi_core.text.fields import SHORT, TEXT
+from ssi_core.text.occurrences import Stemmed
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 from tests.serving.models import TEXTS, documents, random_models, write_parts
@@ -120,7 +122,7 @@ def test_an_index_without_texts_finds_the_same(tmp_path):
 
 def test_texts_of_other_documents_are_refused(tmp_path):
     few = write_parts(tmp_path / "texts", TEXTS[:4], URLS[:4])
-    with pytest.raises(BadInput, match="not those of 6 documents"):
+    with pytest.raises(BadInput, match="do not belong to the 6 documents"):
         searcher(tmp_path, texts=few)
 
 
@@ -169,3 +171,29 @@ def test_a_text_that_unpacks_to_more_than_any_document_is_refused(tmp_path):
             continue
         with pytest.raises(BadInput, match="the text of row 0 is damaged"), attempt():
             Passages(place, 1)[0]
+
+
+def made(text):
+    return Shown({TEXT: text} | dict.fromkeys(SHORT, ""))
+
+
+def test_what_was_shown_last_is_kept_as_far_as_it_is_short(monkeypatch):
+    monkeypatch.setattr(Recent, "CHARACTERS", 30)
+    recent, read = Recent(), []
+
+    def get(row):
+        return recent.get(row, lambda: read.append(row) or made("ten letters"))
+
+    first = get(0)
+    get(1)
+    assert get(0) is first
+    get(2)  # the third does not fit: the one goes that was shown the longest ago
+    assert get(0) is first
+    get(1)
+    assert read == [0, 1, 2, 1]
+
+
+def test_a_document_is_shown_for_stems_as_it_is_written():
+    shown, having = made("Linked pages, and a cat.").snippet(Stemmed(link=2.0, cat=1.9))
+    assert shown.marks == ((0, 6), (20, 23))
+    assert having == (TEXT,)

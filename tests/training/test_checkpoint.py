@@ -65,7 +65,7 @@ class _Stopped(Exception):
 
 @pytest.fixture(autouse=True)
 def _a_save_after_each_validation(monkeypatch):
-    """Leave no save out on a machine that is busy."""
+    """Save after each validation, however busy the machine is."""
     monkeypatch.setattr(checkpoints, "GRACE", 1e9)
 
 

@@ -134,5 +134,5 @@ def test_occurrences_of_other_words_are_refused(task, tmp_path):
 def test_a_view_without_occurrences_says_what_to_do(task):
     counted = task.documents.views["raw"].statistics
     bare = Statistics(counted.idf, counted.texts, counted.mean_length)
-    with pytest.raises(BadInput, match="Make its task or model again"):
+    with pytest.raises(BadInput, match="which this task or model lacks"):
         weigh_side(task.documents.matrix("counts"), bare, Weighting("lm"), "document")

@@ -67,7 +67,7 @@ def ingest_anchors(
         See `judged_rows.read_judged`; documents are titles.
     equal : Equal
         "drop" leaves out anchors and redirects whose words are the title that they lead to.
-    language, processes, part_bytes, force
+    language, processes, part_bytes, force : object
         See `corpus.mediawiki.ingest_wikipedia`.
 
     Raises

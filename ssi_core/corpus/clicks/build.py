@@ -74,6 +74,7 @@ def ingest_clicks(
     logs : sequence of Path
         Files, one after the other.
     form : `columns.load_map`
+        Map of the log: which column has which role.
     out : Path or None
         Directory; by default one of the store.
     queries, documents : Path or None
@@ -83,6 +84,7 @@ def ingest_clicks(
         is its id, or its text where the log has no ids; a document is its id. Queries that nobody
         clicked for are added where their text is known.
     rules : `Rules`
+        How clicks are weighted, and how many broken rows are allowed.
     since : Path or None
         Artefact of earlier logs of this form; only lines that it has not read are read. The result,
         and its key, are those of reading all its logs, whether they are still there or not, and

@@ -183,10 +183,12 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
 
     Returns
     -------
-    believed : line, session, user, query, query_title, query_text, document, document_title,
+    believed : DataFrame
+        line, session, user, query, query_title, query_text, document, document_title,
         document_text (str), position (int32, 1 is the best), clicked (bool), timestamp (UTC),
-        shown, clicks (int64), grade (float64); what the log lacks is null
-    quarantined : in schema `QUARANTINE`
+        shown, clicks (int64), grade (float64). What the log lacks is null.
+    quarantined : DataFrame
+        Rows of the schema `QUARANTINE`.
     """
     named = _by_role(block, form)
     category, reason = pl.col("category"), pl.col("problem")

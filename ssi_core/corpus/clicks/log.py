@@ -46,8 +46,9 @@ def read_log(
 
     Yields
     ------
-    frame of ``line`` (int64, from 1; of parquet the row), ``category`` and ``problem`` (str, null
-    where the line is a row), ``raw`` (str) and the columns, all of them str or null
+    DataFrame
+        ``line`` (int64, from 1; of parquet the row), ``category`` and ``problem`` (str, null if
+        the line is a row), ``raw`` (str) and the columns, all of them str or null.
 
     Raises
     ------

@@ -42,8 +42,9 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
 
     Returns
     -------
-    frame of position, propensity (1 at position 1; null where the log cannot tell), shown, clicks
-    (of all pairs), pairs (that were shown there and elsewhere, with a click)
+    DataFrame
+        position, propensity (1 at position 1; null where the log cannot tell), shown and clicks of
+        all pairs, and pairs: the number of clicked pairs shown there and elsewhere.
 
     Raises
     ------

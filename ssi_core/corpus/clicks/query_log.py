@@ -49,6 +49,7 @@ class QueryLog:
     judgements : DataFrame or None
         `JUDGED`; of a pair that is judged twice the first row stays.
     language : str
+        Language code of queries and documents.
     where : Path
         What errors name.
     shards : int

@@ -29,7 +29,7 @@ PARAMETERS = {
 
 
 def _write(place: Path, material: Material) -> None:
-    """Write ``index/``; the whole matrix is in memory twice."""
+    """Write ``index/``, with the whole matrix in memory twice."""
     index = place / "index"
     index.mkdir()
     rows = [terms for _, terms in material.terms()]

@@ -43,8 +43,8 @@ def _write(place: Path, material: Material) -> None:
 def _first(place: Path, layout: Layout) -> None:
     if not layout.latent:
         raise BadInput(
-            "the model has no latent vectors, which is what faiss keeps. Export it to an engine of "
-            "words, such as bm25s or lucene."
+            "the model has no latent vectors, and faiss keeps nothing else. Export it to an engine "
+            "of words, such as bm25s or lucene."
         )
     program("search_faiss.py", place / "search.py")
 

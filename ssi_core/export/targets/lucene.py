@@ -9,7 +9,7 @@ from ssi_core.export.writing import Material, Target, json_rows, program, write_
 
 
 def _write(place: Path, material: Material) -> None:
-    """Write ``documents/*.tsv``: id, title and terms, as JSON, with a tab between them."""
+    """Write ``documents/*.tsv``: id, title and terms, as JSON, separated by tabs."""
     names = material.layout.names
     entries = (
         f"{_cell(name)}\t{_cell(title)}\t{row}\n"

@@ -75,7 +75,7 @@ def schema(layout: Layout) -> str:
 
 
 def _write(place: Path, material: Material) -> None:
-    """Write ``feed/*.jsonl``: an operation "put" for each document."""
+    """Write ``feed/*.jsonl``, an operation "put" for each document."""
 
     def operations() -> Iterator[str]:
         words = list(material.layout.words)

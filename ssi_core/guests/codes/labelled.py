@@ -64,11 +64,11 @@ class LabelledText:
     id : str
         Identifier.
     text : str
-        The text.
+        Content to be hashed.
     label : str
         Its class.
     side : "train" or "test"
-        Its side.
+        Part of the data that the text belongs to.
     """
 
     id: str

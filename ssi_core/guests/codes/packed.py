@@ -39,7 +39,7 @@ def unpack(codes: Codes, bits: int) -> Bits:
     Parameters
     ----------
     codes : uint64 (n, words)
-        Codes.
+        Packed bits, 64 in a word.
     bits : int
         Length of a code.
     """

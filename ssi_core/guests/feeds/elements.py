@@ -76,7 +76,7 @@ def score(
     Parameters
     ----------
     feeds : sequence of Feed
-        The feeds.
+        Feeds whose elements are scored.
     topics : sequence of str
         Texts of the queries.
     entries : int

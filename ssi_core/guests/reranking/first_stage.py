@@ -219,6 +219,7 @@ def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other
     texts : Texts
         With the view of counted words.
     side : "query" or "document"
+        Which views of the models read the texts.
     other : View
         That view of the other side; words of another meaning are never shared.
     """

@@ -43,7 +43,9 @@ class Grades:
     Attributes
     ----------
     start : int64 (lists + 1,)
+        The rows of list i are ``start[i]:start[i + 1]``.
     relevant : bool (rows,)
+        Documents with a grade of at least 1.
     gain : float64 (rows,)
         ``2^grade - 1``.
     """

@@ -44,7 +44,9 @@ def leave_query_out(values: Float64, grade: Float64, start: Int64, penalty: floa
     values : float64 (pairs, features)
         Centred within queries, as ``grade``.
     grade : float64 (pairs,)
+        Grades, less the mean of their query.
     start : int64 (queries + 1,)
+        The pairs of query i are ``start[i]:start[i + 1]``.
     penalty : float
         lambda.
 

@@ -8,7 +8,6 @@ NDCG@5 by the true relevance, for 40,000 visits to 50 pages of twelve ads (`poli
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ import polars as pl
 
 from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.files import write_result
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
@@ -114,7 +114,7 @@ def main() -> None:
             found[label][policy] = round(value, 4)
             print(policy, label, found[label][policy], flush=True)
             written = {"name": "clicks-simulated", "command": COMMAND, "rows": found}
-            options.out.write_text(json.dumps(written, indent=1) + "\n")
+            write_result(options.out, written)
 
 
 if __name__ == "__main__":

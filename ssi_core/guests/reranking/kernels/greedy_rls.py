@@ -36,6 +36,7 @@ def try_features(
     dual, residual : float64 (rows,)
         a and p.
     start : int64 (queries + 1,)
+        The rows of query i are ``start[i]:start[i + 1]``.
     scale, step : float64 (features,)
         c and d.
     sums : float64 (4, features)

@@ -27,6 +27,7 @@ def sort_lists(scores: Reals, start: Rows, order: Rows) -> None:
     scores : float64 (rows,)
         No NaN.
     start : int64 (lists + 1,)
+        The rows of list i are ``start[i]:start[i + 1]``.
     order : int64 (rows,)
         Overwritten; holds the rows of each list in any order.
     """
@@ -138,7 +139,7 @@ def try_steps(
         Scores without a step, and the feature whose weight takes it.
     steps : float64 (steps,)
         Changes of the weight.
-    start, gain, ideal
+    start, gain, ideal : array
         As of `gains_at`.
     discount : float64 (k,)
         What the gain of each of the k ranks is divided by.

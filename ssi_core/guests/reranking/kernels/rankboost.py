@@ -33,9 +33,11 @@ def best_threshold(
     Parameters
     ----------
     values : float64 (features, rows)
+        Value of each feature for each document.
     falling : int64 (features, rows)
         Rows by falling value of each feature.
     potential : float64 (rows,)
+        Weight of the pairs in which the row is better, minus those in which it is worse.
     best : float64 (1,)
         Written: r.
     """

@@ -37,6 +37,7 @@ def ranknet_list(
     Parameters
     ----------
     values : float64 (rows, features)
+        Input of the net.
     first, last : int
         The rows of the list.
     better, worse : int64 (pairs,)
@@ -48,6 +49,7 @@ def ranknet_list(
     hidden : float64 (rows, units)
         Room to work in, as the next two.
     scores, slope : float64 (rows,)
+        Output of the net, and its gradient.
     to_weights, to_shift, to_output : Reals
         Gradients, added to.
     """

@@ -23,7 +23,9 @@ def mark_common(
     Parameters
     ----------
     one : int64 (m,)
+        Sequence whose places are marked.
     other : int64 (n,)
+        Sequence to compare it with.
     lengths : int32 (m + 1, n + 1)
         Or larger. Written: length for each pair of beginnings.
     marked : bool (m,)

@@ -41,6 +41,7 @@ def walk(
     share : float
         Weight of the bias.
     tolerance : float
+        Largest change of a score in the last iteration.
     most : int
         Iterations at most.
     mass : float64 (columns,)
@@ -113,6 +114,7 @@ def choose_apart(
     words : int
         Words to be had.
     threshold : float
+        Similarity from which two rows count as alike.
     fitting : bool
         True: a row that has more words than are left is passed over; False: the first row with
         which the words are reached is the last one.

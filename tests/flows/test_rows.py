@@ -63,7 +63,7 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         ["lab", "evaluate", run, "--task", str(tmp_path / "task")],
         ["lab", "export-trec", run],
     ):
-        where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
+        where = ["--out", str(tmp_path / "trec")] if verb[1] == "export-trec" else []
         assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
         assert "folds are 1 to 5" in capsys.readouterr().err
     # Most queries of the collection are ones that each model has learnt from.

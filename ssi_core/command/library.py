@@ -19,13 +19,13 @@ HOMES: Mapping[str, str] = {
     "fit": f"{_HERE}.fit:fit",
     "search": f"{_HERE}.search:search",
     "related": f"{_HERE}.related:related",
-    "explain": f"{_HERE}.search:explain",
+    "explain": f"{_HERE}.explain:explain",
     "export": f"{_HERE}.export:export",
     "data.ingest": f"{_HERE}.ingest:ingest",
     "data.features": f"{_HERE}.features:features",
-    "data.index": f"{_HERE}.search:index",
+    "data.index": f"{_HERE}.index:index",
     "lab.evaluate": f"{_HERE}.evaluate:evaluate",
-    "lab.neighbours": f"{_HERE}.search:neighbours",
+    "lab.neighbours": f"{_HERE}.neighbours:neighbours",
 }
 """Verbs that need no workflow -> ``"module:object"``; one of a group is ``GROUP.NAME``."""
 VERBS: Registry[click.Command] = Registry("verbs", HOMES)

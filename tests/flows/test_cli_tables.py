@@ -107,7 +107,7 @@ def test_a_table_on_the_sample(asked):
     ("arguments", "code", "said"),
     [
         (["ssi2010-tabel1", "--task", "t"], 3, "Did you mean 'ssi2010-table1'?"),
-        (["my.toml", "--task", "t"], 3, "A path of a file does too"),
+        (["my.toml", "--task", "t"], 3, "Or give a path."),
         (["ssi2010-table1"], 2, "Give one of --corpus, --texts, --task and --sample."),
         (["--corpus", "c"], 2, "Give TABLE"),
         (["ssi2010-table1", "--task", "t", "--rows", "U'V + J"], 3, 'Did you mean "U\'V + I"?'),

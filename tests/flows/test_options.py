@@ -1,5 +1,6 @@
 """Options follow from settings: none is written by hand, and a name has one kind of value."""
 
+import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Annotated, Literal
 
 import click
 import pytest
+from click.shell_completion import BashComplete
 from pydantic import BaseModel, Field
 
 from flows.cli import cli
@@ -167,6 +169,29 @@ def test_the_form_of_evaluate_has_the_fields_of_its_verb():
         **{"model": "m", "task": "t", "fold": None, "side": "test", "queries": 1000},
         **{"tuples": 100_000, "seed": 0},
     }
+
+
+def test_a_shell_completes_groups_verbs_and_options():
+    complete = BashComplete(cli, {}, "ssi", "_SSI_COMPLETE").get_completions
+
+    def completed(words, begun):
+        return [one.value for one in complete(words, begun)]
+
+    assert completed([], "") == cli.list_commands(click.Context(cli))
+    assert completed(["data"], "f") == ["features"]
+    assert completed(["rank", "rerank"], "sc") == ["score"]
+    assert completed(["lab", "pipeline"], "--sa") == ["--sample", "--sample-seed"]
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_the_shared_options_are_taken_at_any_level(level, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", "")
+    words = ["data", "store", "list"]
+    words[level:level] = ["--json", "--verbose", "--threads", "1", "--root", str(tmp_path)]
+    assert run(cli, words) == 0
+    printed, log = capsys.readouterr()
+    assert json.loads(printed)["artefacts"] == []
+    assert f"root {tmp_path}" in log
 
 
 def test_the_command_lists_every_verb_once():

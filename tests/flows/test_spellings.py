@@ -34,6 +34,7 @@ def options_of(verb):
 
 @pytest.mark.parametrize(("old", "new"), VERBS.items(), ids=VERBS)
 def test_an_old_verb_is_refused_with_the_new_one_which_works(old, new, capsys):
+    assert new.split()[1:] == [{"reproduce": "pipeline"}.get(old, old)]
     assert old not in cli.list_commands(click.Context(cli))
     typed = said([old, "--help"], capsys)
     assert typed == [*new.split(), "--help"]

@@ -24,13 +24,13 @@ from statistics import median
 import psutil
 
 from benchmarks.timing import Row, peer
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, kinds_of, train_part
 from ssi_core.parts import LOCAL, Stage, run_parts
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.tasks.task import build_task
 from tests.parts.machines import running, waited
+from tests.sources import ingest
 
 ROWS = 10
 ROUNDS = 3
@@ -158,7 +158,7 @@ class _Stage:
 def _task(place: Path) -> Path:
     write_sample(place / "sample", documents=2000, seed=0)
     dump = place / "sample" / "enwiki-sample-pages-articles.xml.bz2"
-    corpus = ingest_wikipedia([dump], place / "corpus", processes=1)
+    corpus = ingest("wikipedia", [dump], place / "corpus", processes=1)
     build_task(corpus.path, place / "task")
     shutil.rmtree(place / "sample")
     return place / "task"

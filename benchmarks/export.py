@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.export.documents import Documents, of_index
 from ssi_core.export.encoder import Encoder
@@ -36,6 +35,7 @@ from ssi_core.serving.searcher import Searcher, open_searcher, texts_of
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Texts
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 K = 10
 LEARNT = {
@@ -68,7 +68,7 @@ ROWS: dict[str, tuple[str, dict[str, Any]]] = {
 def trained(root: Path, name: str) -> Searcher:
     """Return the searcher of a row; task, model and index are made where they are missing."""
     if not (root / "corpus").exists():
-        ingest_wikispeedia(real_data("wikispeedia"), root / "corpus")
+        ingest("wikispeedia", real_data("wikispeedia"), root / "corpus")
     if not (root / "task").exists():
         views = ("counts", "raw", "sublinear", "sublinear:50")
         build_task(root / "corpus", root / "task", views=views)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from tests.sources import ingest
 
 
 def decompress(path: Path) -> int:
@@ -27,7 +27,7 @@ def rows() -> Iterator[Row]:
 
         def ours() -> None:
             shutil.rmtree(out, ignore_errors=True)
-            ingest_wikipedia([path], out, processes=1)
+            ingest("wikipedia", [path], out, processes=1)
 
         megabytes = decompress(path) / 1e6
         found = speeds(

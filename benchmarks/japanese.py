@@ -22,9 +22,10 @@ from sklearn.utils.extmath import randomized_svd
 from sudachipy import Dictionary
 
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
-from ssi_core.datasets.kyoto import ARTICLES, ingest_kyoto
+from ssi_core.datasets.kyoto import ARTICLES
 from ssi_core.text import runs
 from ssi_core.text.tokenizer import tokenize
+from tests.sources import ingest
 
 _BYTES = 2_000_000
 _WORDS, _DIMENSIONS, _BLOCK = 30_000, 200, 1000
@@ -97,7 +98,7 @@ def rows() -> Iterator[Row]:
         yield Row("Japanese words", "", note="SSI_REAL_DATA names no Kyoto articles")
         return
     with TemporaryDirectory() as name:
-        mates = ingest_kyoto(release, Path(name) / "mates").path
+        mates = ingest("kyoto", release, Path(name) / "mates").path
         queries, documents = (
             pl.read_parquet(corpus / "documents" / "*.parquet")["text"].to_list()
             for corpus in (mates.queries, mates.documents)

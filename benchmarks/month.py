@@ -143,16 +143,16 @@ def main() -> None:
     parser.add_argument("--start", choices=["scratch", "champion"], default="scratch")
     arguments = parser.parse_args()
     from flows.servers.server import Server
-    from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.monitoring.gate import Rule
     from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample
+    from tests.sources import ingest
 
     place = environment.home() / "month"
     place.mkdir(parents=True, exist_ok=True)
     table = place / "month.toml"
     table.write_text(TABLE)
     dump = make_sample(arguments.documents, 0).path / ENGLISH_DUMP
-    ingest_wikipedia([dump], place / "whole", processes=1)
+    ingest("wikipedia", [dump], place / "whole", processes=1)
     best, wrong = 0.0, []
     print("retraining documents  seconds  what        champion's MAP  why")
     with Server() as server, one_worker():

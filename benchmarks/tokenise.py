@@ -15,10 +15,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.views.counting import write_counts, write_views
 from ssi_core.views.lexicon import batches
 from ssi_core.views.tfidf import Weighting
+from tests.sources import ingest
 
 _ARCHIVE = "20newsgroups-bydate/20news-bydate.tar.gz"
 _WORDS, _BYTES = 30_000, 10_000_000
@@ -43,7 +43,7 @@ def sample_texts(directory: Path) -> list[bytes]:
     """Texts of the generated encyclopedia, in UTF-8."""
     _, path = dump(directory)
     corpus = directory / "corpus"
-    ingest_wikipedia([path], corpus, processes=1)
+    ingest("wikipedia", [path], corpus, processes=1)
     frame = pl.read_parquet(corpus / "documents" / "*.parquet", columns=["text"])
     return [text.encode() for text in frame["text"]]
 

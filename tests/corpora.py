@@ -7,7 +7,7 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.corpus.clicks.tables import CLICKS
-from ssi_core.corpus.judgements import write_queries, write_relation
+from ssi_core.corpus.judged.judgements import write_queries, write_relation
 
 PAIRS = {"query": pl.String(), "document": pl.String(), **CLICKS}
 """Schema of `clicked_pairs`."""

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import click
+import polars as pl
 
-import ssi_core as ssi
 from ssi_core.command.verb import Outcome, Verb
 from ssi_core.corpus.source import Source, files
+from ssi_core.corpus.user_texts import write_own
 from ssi_core.evaluation.measures import Measure
 from ssi_core.export.writing import Target
 from ssi_core.models.base import Model, fitted
@@ -41,15 +42,17 @@ class Lines(Source):
     """Read a file: a line is a document, its number the id."""
 
     examples: ClassVar = ("ssi data ingest lines poems.txt --out corpus",)
+    origin: ClassVar = "lines"
     paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
 
     @classmethod
     def looks_like(cls, path):
         return path.suffix == ".lines"
 
-    def read(self, **place):
+    def build(self, building, progress=None):
         texts = self.paths[0].read_text(encoding="utf-8").splitlines()
-        return ssi.read({"id": [str(n) for n in range(len(texts))], "text": texts}).artefact
+        rows = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "text": texts})
+        write_own(building, [rows], [], where=self.paths[0])
 
 
 def _write(place, material):

@@ -33,6 +33,7 @@ from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
+from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
@@ -180,6 +181,13 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         chosen = searcher(model)
         parts = await work(lambda: explain(chosen, q, document, k, popularity=popularity))
         return schemas.Explained(**asdict(parts))
+
+    @app.get("/why")
+    async def missed(q: Q, document: Named, k: K = 10, model: Which = "served") -> schemas.Why:
+        """Tell why a document is not among the first k, and what would bring it there."""
+        chosen = searcher(model)
+        reasons = await work(lambda: why(chosen, q, document, k))
+        return schemas.Why(**asdict(reasons))
 
 
 def _results(answer: Answer, quoted: Summary | None = None) -> schemas.Results:

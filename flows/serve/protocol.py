@@ -35,7 +35,7 @@ class PatientProtocol(H11Protocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a head."""
+        """Start the timeout for the head of a request."""
         super().connection_made(transport)
         self._watch()
 
@@ -45,7 +45,7 @@ class PatientProtocol(H11Protocol):
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Wait for the rest of what has come; uvicorn waits for what has not begun."""
+        """Start the timeout for the rest of a request; uvicorn waits for the next one."""
         super().on_response_complete()
         if self.conn.our_state is h11.DONE or self.conn.trailing_data[0]:
             self._watch()
@@ -57,12 +57,12 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Begin to wait for the client to read."""
+        """Start the timeout for the client to read."""
         super().pause_writing()
         self._expect(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Go on writing, now that the client has read."""
+        """Stop the timeout, because the client has read."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()

@@ -37,7 +37,7 @@ def serve(
     concepts: Path | None,
     ready: Callable[[str, Service], None],
 ) -> Service:
-    """Answer until Ctrl-C or SIGTERM; requests that have begun are answered first.
+    """Serve until Ctrl-C or SIGTERM, and finish the requests that have begun.
 
     Parameters
     ----------

@@ -179,6 +179,42 @@ class Explained(BaseModel):
     features: list[FeatureOfScore] = []
 
 
+class WordGap(BaseModel):
+    """Share of a word of the query in the score of a document, and in that of a better one."""
+
+    word: str
+    here: float
+    there: float
+
+
+class Change(BaseModel):
+    """Words that are added to a field of a document, and the place and score that it has then."""
+
+    field: str
+    words: list[str]
+    rank: int
+    score: float
+
+
+class Why(BaseModel):
+    """What keeps a document from the first k places, and a change that brings it there.
+
+    ``rank`` is null where the document shares nothing with the query, ``above`` and ``needed`` are
+    title and score of the document in place k, ``change`` is null where none is needed or found.
+    """
+
+    id: str
+    title: str
+    rank: int | None
+    score: float
+    k: int
+    above: str | None
+    needed: float
+    holding: list[WordGap]
+    missing: list[str]
+    change: Change | None
+
+
 class Added(BaseModel):
     """A document that was added."""
 

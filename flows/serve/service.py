@@ -110,7 +110,7 @@ class Service:
         self.models = tuple(map(self._current, opened))
 
     def follow(self) -> None:
-        """Look at what each name means now, and swap the models that it no longer means.
+        """Resolve each name again, and swap the models that have changed.
 
         What cannot be opened is logged, and the old model goes on.
         """

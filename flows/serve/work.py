@@ -107,7 +107,7 @@ class Work:
             return await question.answer
 
     def end(self) -> None:
-        """Wait for all that has begun."""
+        """Wait for all requests that have begun."""
         self._threads.shutdown()
         self._parser.shutdown()
 

@@ -337,9 +337,13 @@ class _NumberOrWord(click.ParamType[Any]):
         """Return the number or the word."""
         if value in self.words or not isinstance(value, str):
             return value
-        if not value.isdecimal():
-            self.fail(f"{value!r} is neither a number nor {' or '.join(self.words)}", param, ctx)
-        return self.number.convert(value, param, ctx)
+        try:
+            return self.number.convert(value, param, ctx)
+        except click.BadParameter:
+            words = " or ".join(map(repr, self.words))
+            least = getattr(self.number, "min", None)
+            bound = "" if least is None else f" of at least {least}"
+            self.fail(f"{value!r} is neither {words} nor a number{bound}", param, ctx)
 
 
 def as_text(value: Any) -> Any:

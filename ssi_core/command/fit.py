@@ -129,7 +129,7 @@ class FitSettings:
         "ssi fit articles.jsonl --links links.csv --out model",
         "ssi fit site/ --out model --export opensearch to-opensearch",
         "ssi fit ubi/ --texts products.jsonl --out model --export opensearch to-opensearch",
-        "ssi fit log.csv --source clicks --set columns=map.toml --texts ads.tsv --out model",
+        "ssi fit log.csv --source clicks --set map=map.toml --texts ads.tsv --out model",
         "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
         "ssi fit corpus --query-type words:3 --beside titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.corpus.titles import is_year
+from ssi_core.corpus.wiki.titles import is_year
 from ssi_core.types import Int64
 
 DOCUMENT, REDIRECT, EMPTY = 0, 1, 2

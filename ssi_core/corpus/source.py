@@ -1,36 +1,23 @@
-"""Base of sources: settings, from which a verb, the form of a flow and a Python class follow."""
+"""Base of sources: settings, from which a verb, the form of a flow and a Python class follow.
+
+A source is its settings, the files that it reads (`Source.inputs`), what else makes two collections
+different (`Source.identity`), and what writes the collection (`Source.build`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
-from annotated_types import MaxLen
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ssi_core.registry import load
+
 if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+    from ssi_core.store import Artefact, Building
     from ssi_core.types import Progress
-
-
-class Place(TypedDict, total=False):
-    """Place of the collection and its progress: arguments of every source beside its settings.
-
-    Attributes
-    ----------
-    out : Path, optional
-        Directory of the collection; by default one of the store.
-    force : bool
-        Replace what that directory holds, if it differs.
-    progress : callable, optional
-        Called with the finished share and a message.
-    """
-
-    out: Path | None
-    force: bool
-    progress: Progress | None
 
 
 class Source(BaseModel):
@@ -42,19 +29,20 @@ class Source(BaseModel):
         Flow whose form has the source: ``ingest``, ``ingest-mates`` or ``ingest-clicks``.
     examples : tuple of str
         Commands that the help shows.
-    reader : str
-        Module and function that make the collection of ``paths`` and the other settings; a source
-        whose settings are not the function's parameters has a `read` of its own.
     origin : str
-        What the manifest of its collections has as ``source``, if these can be its ``since``.
+        What the manifest of its collections has as ``source``.
+    builder : str
+        ``"module:function"`` that writes the collection, given a `Building`, the source and a
+        callable for the progress. Its code is part of the key. A class that is not loaded for its
+        help alone has a `build` of its own.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     flow: ClassVar[str] = "ingest"
     examples: ClassVar[tuple[str, ...]] = ()
-    reader: ClassVar[str] = ""
     origin: ClassVar[str] = ""
+    builder: ClassVar[str] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -77,17 +65,59 @@ class Source(BaseModel):
         """Return a source whose files are on this machine: this one, or what it has fetched."""
         return self
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection, unless it is there."""
-        given = {name: getattr(self, name) for name in type(self).model_fields}
-        paths, bounds = given.pop("paths"), type(self).model_fields["paths"].metadata
-        one = any(isinstance(bound, MaxLen) for bound in bounds)
-        artefact: Artefact = named(self.reader)(paths[0] if one else paths, **given, **place)
+    def inputs(self) -> Sequence[Path]:
+        """Return the files that are read, whose digests are part of the key."""
+        paths: Sequence[Path] = getattr(self, "paths", ())
+        return paths
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written, as the manifest keeps them."""
+        return {"source": self.origin}
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digests of the files, and the keys of collections that are read."""
+        from ssi_core.corpus.inputs import digest_inputs
+
+        return digest_inputs(self.inputs(), out=out, progress=progress)
+
+    def build(self, building: Building, progress: Progress | None = None) -> None:
+        """Write the collection."""
+        load(self.builder)(building, self, progress)
+
+    def read(
+        self, out: Path | None = None, *, force: bool = False, progress: Progress | None = None
+    ) -> Artefact:
+        """Make the collection, unless it is there.
+
+        Parameters
+        ----------
+        out : Path, optional
+            Directory of the collection; by default one of the store.
+        force : bool
+            Replace what that directory holds, if it differs.
+
+        Raises
+        ------
+        BadInput
+            A file is missing, damaged or of another kind; the message names the place.
+        Refused
+            ``out`` holds something else, or is being written; or memory or disk is too small.
+        """
+        from ssi_core import collection, store
+
+        identity, parents = self.identity(), self.parents(out, progress)
+        build = partial(load(self.builder), source=self) if self.builder else self.build
+        make = partial(build, progress=progress)
+        artefact = store.open_or_make(
+            collection.KIND, identity, parents, make, out=out, force=force
+        )
+        if progress is not None:
+            progress(1.0, f"{artefact.counts.get('documents', 0):,} documents")
         return artefact
 
     def follows(self, earlier: Artefact) -> bool:
         """Tell whether an earlier collection can be the ``since`` of this source."""
-        return bool(self.origin) and earlier.configuration.get("source") == self.origin
+        return earlier.configuration.get("source") == self.origin
 
     def after(self, earlier: Path) -> Self:
         """Return the source with an earlier collection as ``since``, where that can be."""
@@ -99,15 +129,39 @@ class Source(BaseModel):
         return self.model_copy(update={"since": earlier})
 
 
+class Tabular(Source):
+    """Base of sources that read tables, in which columns have roles.
+
+    Attributes
+    ----------
+    columns : mapping
+        Name of a column by its role, where the guess is wrong.
+    encoding, separator : str
+        How CSV, TSV and JSON lines are written; empty: guessed (`corpus.tables.form`).
+    """
+
+    columns: dict[str, str] = Field(
+        default={},
+        description="Which column is which, where the guess is wrong; may be repeated",
+        json_schema_extra={"flag": "--column", "metavar": "ROLE=NAME"},
+    )
+    encoding: str = Field(
+        default="", description="Encoding of the tables, such as cp1252; empty: guessed"
+    )
+    separator: str = Field(
+        default="", max_length=1, description="Sign between the fields of CSV; empty: guessed"
+    )
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """Return how the tables are written, as far as it is declared."""
+        declared = {"encoding": self.encoding, "separator": self.separator}
+        return {name: value for name, value in declared.items() if value}
+
+
 def _is_list(kind: Any) -> bool:
     """Tell whether a field holds any number of values."""
     return any(get_args(one)[1:] == (...,) for one in (kind, *get_args(kind)))
-
-
-def named(place: str) -> Any:
-    """Return what a place such as ``ssi_core.store:read`` names."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
 
 
 def files(argument: str, description: str, *, least: int = 1, most: int | None = None) -> Any:

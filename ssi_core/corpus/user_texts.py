@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import collection
-from ssi_core.corpus.clicks.language import guess_language
+from ssi_core.corpus.language import guess_language
 from ssi_core.corpus.links import count_anchors
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of

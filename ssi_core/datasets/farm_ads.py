@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.collection import PartWriter
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
 from ssi_core.corpus.clicks.texts import id_of, write_texts
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import FarmAds
+    from ssi_core.store import Building
 
 WORDS = "farm_ads_words.txt.gz"
 _OF_PAGE = ("title-", "header-")
@@ -48,37 +51,9 @@ def sides_of(words: str) -> tuple[str, str]:
     return " ".join(ad), " ".join(page)
 
 
-def ingest_farm_ads(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of clicks: queries are the ads, documents their landing pages.
-
-    Ads of the same words are one query and pages of the same words one document, so that a pair is
-    there once and on one side of a split.
-
-    Parameters
-    ----------
-    directory : Path
-        Has ``farm_ads_words.txt.gz``.
-    out, force : Path or None, bool
-        See `build.ingest_clicks`.
-
-    Raises
-    ------
-    BadInput
-        The file is missing or damaged.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    path = Path(directory) / WORDS
-    parents = inputs.digest_inputs([path], out=out, progress=progress)
-    settings = {"source": "farm-ads", "clicks": "all"}
-    make = partial(_build, path=path)
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+def files_in(directory: Path) -> list[Path]:
+    """Return the file that is read."""
+    return [directory / WORDS]
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -91,7 +66,13 @@ def _lines(path: Path) -> Iterator[str]:
         yield words
 
 
-def _build(building: Building, path: Path) -> None:
+def build(building: Building, source: FarmAds, progress: Progress | None) -> None:
+    """Write a collection of clicks: queries are the ads, documents their landing pages.
+
+    Ads of the same words are one query and pages of the same words one document, so that a pair is
+    there once and on one side of a split.
+    """
+    (path,) = files_in(*source.paths)
     skipped: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     count = 0

@@ -14,18 +14,20 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from lxml import etree
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.corpus import inputs
 from ssi_core.corpus.archive import read_members
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import Kyoto
+    from ssi_core.store import Building
 
 ARTICLES = "articles_xml.tar.xz"
 LEXICON = "kyoto_lexicon.csv.gz"
@@ -209,60 +211,25 @@ def read_lexicon(path: Path, skipped: Counter[str]) -> pl.DataFrame:
     return pl.DataFrame(list(entries), schema=dict(collection.ENDS), orient="row")
 
 
-def ingest_kyoto(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    categories: Collection[str] = (),
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of the Kyoto articles: Japanese queries, English documents, a dictionary.
+def files_in(directory: Path) -> list[Path]:
+    """Return the archive of the articles, and the lexicon."""
+    return [directory / ARTICLES, directory / LEXICON]
+
+
+def build(building: Building, source: Kyoto, progress: Progress | None) -> None:
+    """Write a collection of the articles: Japanese queries, English documents, a dictionary.
 
     An article has one id on both sides. Both hold the same links, the title mentions of the
     Japanese texts, and the label ``category``. The manifest names each file that is no well-formed
     XML, with the line.
-
-    Parameters
-    ----------
-    directory : Path
-        Has ``articles_xml.tar.xz`` and ``kyoto_lexicon.csv.gz``.
-    out : Path or None
-        Directory of the collection; by default one of the store.
-    categories : collection of str
-        Values of `CATEGORIES` whose articles are taken; empty: all.
-    force : bool
-        Replace a collection made from something else.
-
-    Raises
-    ------
-    BadInput
-        A file is missing, damaged, or without an article, or there is no such category.
-    Refused
-        ``out`` holds something else, or is being written.
     """
-    directory = Path(directory)
-    if unknown := sorted(set(categories) - set(CATEGORIES.values())):
+    (directory,) = source.paths
+    if unknown := sorted(set(source.categories) - set(CATEGORIES.values())):
         raise BadInput(
             f"{directory}: no category {unknown[0]!r}; there are: {', '.join(CATEGORIES.values())}."
         )
-    raw = inputs.digest_inputs(
-        [directory / ARTICLES, directory / LEXICON], out=out, progress=progress
-    )
-    settings: dict[str, Any] = {"source": "kyoto", "title_characters": LEAST_TITLE}
-    settings |= {"categories": sorted(set(categories))} if categories else {}
-    make = partial(_build, directory=directory, categories=categories, progress=progress)
-    artefact = store.open_or_make(collection.KIND, settings, raw, make, out=out, force=force)
-    if progress is not None:
-        progress(1.0, f"{artefact.counts['translations']:,} translations")
-    return artefact
-
-
-def _build(
-    building: Building, directory: Path, categories: Collection[str], progress: Progress | None
-) -> None:
     skipped: Counter[str] = Counter()
-    articles = _read(building, directory / ARTICLES, skipped, categories, progress)
+    articles = _read(building, directory / ARTICLES, skipped, source.categories, progress)
     ids = [article.id for article in articles]
     same = pl.DataFrame({"source": ids, "target": ids})
     links = title_mentions(_texts(articles, 0).select("id", "title", "text"))

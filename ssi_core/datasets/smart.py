@@ -11,16 +11,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.corpus import inputs
-from ssi_core.corpus.judgements import write_queries, write_relation
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.judged.judgements import write_queries, write_relation
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import Smart
+    from ssi_core.store import Building
 
 FIELDS = ("T", "A", "W", "K")
 """What the text of a record is made of, in this order: title, authors, text, key words."""
@@ -130,47 +133,13 @@ def _split(path: Path) -> Iterator[tuple[int, dict[str, list[str]]]]:
         yield int(number), fields
 
 
-def ingest_collection(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus with queries and judgements of a test collection.
-
-    Documents and queries have their numbers as ids. A judgement is kept when it is of a known
-    query and document; one that the document is not relevant has grade 0.
-
-    Parameters
-    ----------
-    directory : Path
-        Has the files of one of `LAYOUTS`, as they are or as ``.gz``, in any case.
-    out : Path or None
-        Directory of the corpus; by default one of the store.
-    force : bool
-        Replace a corpus made from something else.
-
-    Raises
-    ------
-    BadInput
-        No collection is there, or a file of it is damaged.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    collection_files = files_in(Path(directory))
-    if collection_files is None:
+def require_files(directory: Path) -> tuple[str, list[Path]]:
+    """Return what `files_in` finds; `BadInput` where that is nothing."""
+    known_files = files_in(directory)
+    if known_files is None:
         known = "; ".join(f"{name}: {', '.join(each.names)}" for name, each in LAYOUTS.items())
         raise BadInput(f"{directory}: no test collection is there. Files of those known: {known}.")
-    name, files = collection_files
-    parents = inputs.digest_inputs(files, out=out, progress=progress)
-    make = partial(_build, layout=LAYOUTS[name], files=files)
-    artefact = store.open_or_make(
-        collection.KIND, {"source": name}, parents, make, out=out, force=force
-    )
-    if progress is not None:
-        progress(1.0, f"{artefact.counts['judgements']:,} judgements")
-    return artefact
+    return known_files
 
 
 def files_in(directory: Path) -> tuple[str, list[Path]] | None:
@@ -187,7 +156,14 @@ def _lines(path: Path) -> Iterator[str]:
     return inputs.text_lines(path, "Restore the published file.")
 
 
-def _build(building: Building, layout: Layout, files: list[Path]) -> None:
+def build(building: Building, source: Smart, progress: Progress | None) -> None:
+    """Write a corpus with queries and judgements of a test collection.
+
+    Documents and queries have their numbers as ids. A judgement is kept when it is of a known
+    query and document; one that the document is not relevant has grade 0.
+    """
+    name, files = require_files(*source.paths)
+    layout = LAYOUTS[name]
     unused: Counter[str] = Counter()
 
     def read(path: Path) -> list[Record]:

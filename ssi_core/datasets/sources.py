@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ssi_core.corpus.source import Source, directory, option
 
@@ -11,7 +13,8 @@ class Wikispeedia(Source):
     """Read the Wikispeedia data set (4,604 articles of Wikipedia's schools edition)."""
 
     examples = ("ssi data ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
-    reader = "ssi_core.datasets.wikispeedia:ingest_wikispeedia"
+    origin = "wikispeedia"
+    builder = "ssi_core.datasets.wikispeedia:build"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
 
@@ -20,15 +23,32 @@ class Wikispeedia(Source):
         """Tell whether a directory has the articles of Wikispeedia."""
         return (path / "articles_plaintext.tar.xz").is_file()
 
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.wikispeedia import files_in
+
+        return files_in(*self.paths)
+
 
 class WikispeediaClicks(Source):
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
 
     flow = "ingest-clicks"
     examples = ("ssi data ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
-    reader = "ssi_core.datasets.wikispeedia_clicks:ingest_wikispeedia_clicks"
+    origin = "wikispeedia"
+    builder = "ssi_core.datasets.wikispeedia_clicks:build"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.wikispeedia_clicks import files_in
+
+        return files_in(*self.paths)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "clicks": "all"}
 
 
 class FarmAds(Source):
@@ -36,16 +56,27 @@ class FarmAds(Source):
 
     flow = "ingest-clicks"
     examples = ("ssi data ingest farm-ads farm-ads/ --out clicks",)
-    reader = "ssi_core.datasets.farm_ads:ingest_farm_ads"
+    origin = "farm-ads"
+    builder = "ssi_core.datasets.farm_ads:build"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.farm_ads import files_in
+
+        return files_in(*self.paths)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "clicks": "all"}
 
 
 class Smart(Source):
     """Read Cranfield, CISI or CACM: documents, queries and judgements in SMART's format."""
 
     examples = ("ssi data ingest collection cranfield/ --out corpus",)
-    reader = "ssi_core.datasets.smart:ingest_collection"
+    builder = "ssi_core.datasets.smart:build"
 
     paths: tuple[Path, ...] = directory("Directory of Cranfield, CISI or CACM")
 
@@ -55,6 +86,18 @@ class Smart(Source):
         from ssi_core.datasets.smart import files_in
 
         return files_in(path) is not None
+
+    def inputs(self) -> Sequence[Path]:
+        """Return documents, queries and judgements."""
+        from ssi_core.datasets.smart import require_files
+
+        return require_files(*self.paths)[1]
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the name of the collection."""
+        from ssi_core.datasets.smart import require_files
+
+        return {"source": require_files(*self.paths)[0]}
 
 
 class WikiQa(Source):
@@ -68,9 +111,16 @@ class WikiQa(Source):
 
     flow = "ingest-clicks"
     examples = ("ssi data ingest wikiqa wikiqa/ --out answers",)
-    reader = "ssi_core.datasets.wikiqa:ingest_wikiqa"
+    origin = "wikiqa"
+    builder = "ssi_core.datasets.wikiqa:build"
 
     paths: tuple[Path, ...] = directory("Directory of WikiQA-train.tsv.gz and WikiQA-dev.tsv.gz")
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.wikiqa import files_in
+
+        return files_in(*self.paths)
 
 
 class ZzQueryLog(Source):
@@ -85,9 +135,16 @@ class ZzQueryLog(Source):
 
     flow = "ingest-clicks"
     examples = ("ssi data ingest zzquerylog zzquerylog/ --out sports",)
-    reader = "ssi_core.datasets.zzquerylog:ingest_zzquerylog"
+    origin = "zzquerylog"
+    builder = "ssi_core.datasets.zzquerylog:build"
 
     paths: tuple[Path, ...] = directory("Directory of zz_query_log_queries.json.gz")
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.zzquerylog import files_in
+
+        return files_in(*self.paths)
 
 
 class Kyoto(Source):
@@ -103,9 +160,23 @@ class Kyoto(Source):
         "ssi data ingest kyoto kyoto-ja-en/ --out mates",
         "ssi data ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
     )
-    reader = "ssi_core.datasets.kyoto:ingest_kyoto"
+    origin = "kyoto"
+    builder = "ssi_core.datasets.kyoto:build"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
     categories: tuple[str, ...] = option(
         (), "Only articles of a category, such as Buddhism; may be repeated", "--category"
     )
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.kyoto import files_in
+
+        return files_in(*self.paths)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        from ssi_core.datasets.kyoto import LEAST_TITLE
+
+        chosen = {"categories": sorted(set(self.categories))} if self.categories else {}
+        return {"source": self.origin, "title_characters": LEAST_TITLE, **chosen}

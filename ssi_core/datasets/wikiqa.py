@@ -11,16 +11,18 @@ development part are its judged list.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import WikiQa
+    from ssi_core.store import Building
 
 TRAIN, DEV = "WikiQA-train.tsv.gz", "WikiQA-dev.tsv.gz"
 _HEADER = [
@@ -30,36 +32,9 @@ _HEADER = [
 _RESTORE = "Restore the published file."
 
 
-def ingest_wikiqa(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a query log of WikiQA: sentences that answer a question, and judged lists of them.
-
-    Training questions without an answer are left out: ``skipped["question_without_answer"]``.
-
-    Parameters
-    ----------
-    directory : Path
-        Has `TRAIN` and `DEV`.
-    out, force : Path or None, bool
-        See `build.ingest_clicks`.
-
-    Raises
-    ------
-    BadInput
-        A file is missing or damaged.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    paths = [Path(directory) / name for name in (TRAIN, DEV)]
-    parents = inputs.digest_inputs(paths, out=out, progress=progress)
-    make = partial(_build, train=paths[0], dev=paths[1])
-    settings = {"source": "wikiqa"}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+def files_in(directory: Path) -> list[Path]:
+    """Return the training and the development part."""
+    return [directory / TRAIN, directory / DEV]
 
 
 def read_rows(path: Path) -> pl.DataFrame:
@@ -79,7 +54,12 @@ def read_rows(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row", schema_overrides={"label": pl.Float32})
 
 
-def _build(building: Building, train: Path, dev: Path) -> None:
+def build(building: Building, source: WikiQa, progress: Progress | None) -> None:
+    """Write a query log: sentences that answer a question, and judged lists of them.
+
+    Training questions without an answer are left out: ``skipped["question_without_answer"]``.
+    """
+    train, dev = files_in(*source.paths)
     training, judged = read_rows(train), read_rows(dev)
     answers = training.filter(pl.col("label") > 0)
     every = pl.concat([training, judged]).select(id="document", title="title")

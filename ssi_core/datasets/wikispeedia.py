@@ -10,18 +10,21 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.corpus import inputs
 from ssi_core.corpus.archive import read_members
 from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import Wikispeedia
+    from ssi_core.store import Building
 
 TEXTS = "articles_plaintext.tar.xz"
 ARTICLES = "articles.tsv.gz"
@@ -164,44 +167,18 @@ def write_articles(building: Building, directory: Path, progress: Progress | Non
     building.skipped.update({f"link_{name}": n for name, n in sorted(categories.items()) if n})
 
 
-def ingest_wikispeedia(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus of the published files of Wikispeedia.
+def files_in(directory: Path) -> list[Path]:
+    """Return the files that are read; that of the categories may be missing."""
+    files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
+    return [*files, *(path for path in (directory / CATEGORIES,) if path.exists())]
+
+
+def build(building: Building, source: Wikispeedia, progress: Progress | None) -> None:
+    """Write a corpus of the published files.
 
     Documents are the articles with a text: id is the URL-encoded name of ``articles.tsv``, title
     its decoded form. Articles with the same text are one document, the first, and links to the
     others lead to it. The manifest accounts for every article and link as for a Wikipedia.
-
-    Parameters
-    ----------
-    directory : Path
-        Has ``articles_plaintext.tar.xz``, ``articles.tsv.gz``, ``links.tsv.gz`` and, for labels,
-        ``categories.tsv.gz``.
-    out : Path or None
-        Directory of the corpus; by default one of the store.
-    force : bool
-        Replace a corpus made from something else.
-
-    Raises
-    ------
-    BadInput
-        A file is missing, damaged, or not of the published form.
-    Refused
-        ``out`` holds something else, or is being written.
     """
-    directory = Path(directory)
-    files = [directory / name for name in (TEXTS, ARTICLES, LINKS)]
-    files += [path for path in (directory / CATEGORIES,) if path.exists()]
-    parents = inputs.digest_inputs(files, out=out, progress=progress)
-    make = partial(write_articles, directory=directory, progress=progress)
-    artefact = store.open_or_make(
-        collection.KIND, {"source": "wikispeedia"}, parents, make, out=out, force=force
-    )
-    if progress is not None:
-        progress(1.0, f"{artefact.counts['documents']:,} documents")
-    return artefact
+    (directory,) = source.paths
+    write_articles(building, directory, progress)

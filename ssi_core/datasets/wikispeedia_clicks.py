@@ -8,26 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ssi_core import collection, files, store
+from ssi_core import collection, files
 from ssi_core.collection import PartWriter
-from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
-from ssi_core.datasets.wikispeedia import (
-    ARTICLES,
-    CATEGORIES,
-    LINKS,
-    TEXTS,
-    rows_of,
-    write_articles,
-)
-from ssi_core.store import Artefact, Building
+from ssi_core.datasets.wikispeedia import files_in as articles_in
+from ssi_core.datasets.wikispeedia import rows_of, write_articles
 from ssi_core.types import Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import WikispeediaClicks
+    from ssi_core.store import Building
 
 FINISHED, UNFINISHED = "paths_finished_unique.tsv.gz", "paths_unfinished.tsv.gz"
 _BACK = "<"
@@ -60,34 +55,17 @@ def _games(directory: Path) -> Iterator[tuple[str, str, str, str, str]]:
         yield f"u{place}", player, time, path, goal
 
 
-def ingest_wikispeedia_clicks(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of Wikispeedia and its games: articles are clicked on articles.
+def files_in(directory: Path) -> list[Path]:
+    """Return the files of the articles, and those of the games."""
+    return [*articles_in(directory), directory / FINISHED, directory / UNFINISHED]
+
+
+def build(building: Building, source: WikispeediaClicks, progress: Progress | None) -> None:
+    """Write a collection of the articles and the games: articles are clicked on articles.
 
     The user of a click is the player.
-
-    Parameters
-    ----------
-    directory : Path
-        Has the texts, articles and links of `wikispeedia` and both files of paths.
-    out, force : Path or None, bool
-        See `wikispeedia.ingest_wikispeedia`, as for what is raised.
     """
-    directory = Path(directory)
-    names = [TEXTS, ARTICLES, LINKS, FINISHED, UNFINISHED]
-    names += [CATEGORIES] if (directory / CATEGORIES).exists() else []
-    parents = inputs.digest_inputs([directory / name for name in names], out=out, progress=progress)
-    settings = {"source": "wikispeedia", "clicks": "all"}
-    make = partial(_build, directory=directory, progress=progress)
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(building: Building, directory: Path, progress: Progress | None) -> None:
+    (directory,) = source.paths
     write_articles(building, directory, progress)
     documents = files.parts_in(building.path / "documents")
     articles = set(pl.read_parquet(documents, columns=["id"], glob=False)["id"])

@@ -16,18 +16,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, files, store
+from ssi_core import files
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.query_log import PAIRS, QueryLog, write_query_log
 from ssi_core.corpus.clicks.texts import id_of
-from ssi_core.store import Artefact, Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.datasets.sources import ZzQueryLog
+    from ssi_core.store import Building
 
 QUERIES = "zz_query_log_queries.json.gz"
 LEVELS = {3: 0.75, 2: 0.5, 1: 0.25}
@@ -36,34 +39,9 @@ _JUDGED = 5
 _RESTORE = "Restore the published file."
 
 
-def ingest_zzquerylog(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a query log of ZZQueryLog: labels that were clicked on, a fifth of the queries judged.
-
-    Parameters
-    ----------
-    directory : Path
-        Has `QUERIES`.
-    out, force : Path or None, bool
-        See `build.ingest_clicks`.
-
-    Raises
-    ------
-    BadInput
-        The file is missing or damaged.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    path = Path(directory) / QUERIES
-    parents = inputs.digest_inputs([path], out=out, progress=progress)
-    settings = {"source": "zzquerylog"}
-    make = partial(_build, path=path)
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+def files_in(directory: Path) -> list[Path]:
+    """Return the file that is read."""
+    return [directory / QUERIES]
 
 
 def grade_of(share: float) -> int:
@@ -103,7 +81,9 @@ def _rows(path: Path) -> Iterator[tuple[str, str, int]]:
             ) from None
 
 
-def _build(building: Building, path: Path) -> None:
+def build(building: Building, source: ZzQueryLog, progress: Progress | None) -> None:
+    """Write a query log: labels that were clicked on, a fifth of the queries judged."""
+    (path,) = files_in(*source.paths)
     raw = pl.DataFrame(list(_rows(path)), schema=["query", "title", "clicks"], orient="row")
     results = raw.with_columns(
         text=pl.Series([wording_of(query) or query for query in raw["query"]], dtype=pl.String),

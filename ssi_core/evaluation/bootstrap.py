@@ -50,7 +50,7 @@ def bootstrap(problem: OffPolicy, *, rounds: int = 1000, seed: int = 0) -> pl.Da
     rounds : int
         Number of resamples.
     seed : int
-        Of the draws.
+        Random seed of the draws.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def estimate_clicks(
     problem : OffPolicy
         What is estimated.
     rounds, seed : int
-        Of the `bootstrap`.
+        Number of resamples, and their random seed.
     most_unseen : float
         Largest share of the ranker's places that the log may say nothing of. Such places count
         no click, and the upper end of the interval is raised as if each were clicked.

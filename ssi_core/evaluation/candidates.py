@@ -132,7 +132,7 @@ def candidates(task: Task, side: Side, queries: int | None, seed: int) -> Candid
     queries : int or None
         How many to draw of those that have a relevant document; None, or too many: all.
     seed : int
-        Of the draw, which depends on nothing but the side's pairs.
+        Random seed of the draw, which depends on the side's pairs only.
 
     Raises
     ------

@@ -94,7 +94,7 @@ class Verdict:
         Mean of ``above`` minus mean of ``below``, in the measure's own sense: a rank loss that is
         lower, and so better, has a negative difference.
     p : float
-        Of this test alone.
+        p-value of this test alone.
     p_adjusted : float or None
         By Holm over the distinct claims of the table; None for a claim that is apart.
     bound : bool
@@ -193,11 +193,11 @@ def judge(
     unlike : mapping or None
         (above, below) -> why a claim about these rows is not like with like.
     test : TestName
-        Of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t".
+        Test of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t".
     level : float
-        Of the adjusted p.
+        Significance level for the adjusted p.
     seed : int
-        Of the randomisation.
+        Random seed of the randomisation.
 
     Raises
     ------

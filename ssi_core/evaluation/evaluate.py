@@ -201,9 +201,9 @@ def evaluate(
     queries : int
         Drawn once by ``seed``, the same for every model; all if there are fewer.
     tuples : int
-        Of ``rank_loss_tuples``; 0: without it.
+        Number of tuples for ``rank_loss_tuples``; 0: leave it out.
     seed : int
-        Of queries and tuples, never of a model.
+        Random seed of queries and tuples.
     threads : int
         See `Scorer`.
     progress : callable or None

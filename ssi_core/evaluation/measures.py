@@ -83,7 +83,7 @@ def count(
 
 
 def rank_loss(ranks: Ranks) -> Float64:
-    """Share of (relevant, irrelevant) pairs in the wrong order, a tie counts one half.
+    """Return the share of (relevant, irrelevant) pairs in the wrong order; a tie counts one half.
 
     1 - AUC. 0 where there is no pair.
     """
@@ -92,7 +92,7 @@ def rank_loss(ranks: Ranks) -> Float64:
 
 
 def precisions(ranks: Ranks) -> Float64:
-    """Precision at the rank of each relevant document, its own query's."""
+    """Return the precision at the rank of each relevant document."""
     # Sorted by query, then rank, the k-th relevant document of its query has k at or above it.
     order = np.lexsort((ranks.rank, ranks.owner))
     values = np.empty(len(order))
@@ -101,7 +101,7 @@ def precisions(ranks: Ranks) -> Float64:
 
 
 def average_precision(ranks: Ranks) -> Float64:
-    """Mean over relevant documents of the precision at their rank; 0 where none is relevant."""
+    """Average the precision at the ranks of the relevant documents; 0 without any."""
     return _divide(_sum(ranks, precisions(ranks)), ranks.relevant)
 
 
@@ -113,12 +113,12 @@ def reciprocal_rank(ranks: Ranks) -> Float64:
 
 
 def precision_at(ranks: Ranks, k: int) -> Float64:
-    """Relevant documents among the first k, divided by k, however few candidates there are."""
+    """Return the relevant documents among the first k, divided by k."""
     return _sum(ranks, ranks.rank <= k) / k
 
 
 def ndcg_at(ranks: Ranks, k: int) -> Float64:
-    """Discounted gain of the first k, divided by the best possible.
+    """Return the discounted gain of the first k, divided by the best possible.
 
     Gain ``2^grade - 1``, discount ``log2(1 + rank)`` (Burges et al. 2005); 0 where no document has
     a gain. With grades 0 and 1 it equals the linear gain of trec_eval.
@@ -221,7 +221,7 @@ OF_ALL_QUERIES = tuple(one.name for one in OTHERS if one.title and not one.singl
 
 
 def hubness(found: NDArray[np.integer]) -> float:
-    """Skewness ``S_Nk`` of how many queries have each document among their first k = 10.
+    """Return the skewness ``S_Nk`` of how many queries rank each document among the first k = 10.
 
     With ``N_k(x)`` the number of queries that have the candidate x among their first k, mean mu and
     standard deviation sigma of it over all candidates, ``S_Nk = mean((N_k - mu)^3) / sigma^3``, its

@@ -34,7 +34,7 @@ def ranking_memory(
     dense : int
         Width N of the dense part of vectors; 0: none.
     nonzeros : int
-        Of the sparse part of all documents; 0: none.
+        Entries of the sparse part of all documents; 0: none.
     block : int
         Bytes of scores that are worked on at a time.
     further : int

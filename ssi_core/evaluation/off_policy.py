@@ -141,7 +141,7 @@ class OffPolicy:
         Parameters
         ----------
         counts : Counts
-            Of the log, or of a resample.
+            Counts of the log, or of a resample.
         """
         theta = self._examination(counts)
         weighed = self.weigh(counts, theta)
@@ -213,7 +213,7 @@ class OffPolicy:
     # --- how far to trust it ---
 
     def facts(self, counts: Counts) -> dict[str, Support]:
-        """Return, for each estimator and ``logged``, how far the log speaks of the ranker.
+        """Return how well the log supports each estimator, and ``logged``.
 
         ``dr`` has a model where the ad was shown at another position only.
         """

@@ -157,7 +157,7 @@ def by_target(ranks: Ranks, target: Int32) -> Float64:
     Parameters
     ----------
     ranks : Ranks
-        Of n relevant documents.
+        Ranks of n relevant documents.
     target : int32 (n,)
         Which document each is.
 

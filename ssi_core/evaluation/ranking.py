@@ -71,7 +71,7 @@ def _joined(parts: Sequence[Ranks], chosen: Candidates) -> Ranks:
 
 
 def blocks(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
+    """Return the bounds of blocks of rows whose float32 scores fill at most `BLOCK_BYTES`."""
     size = max(1, BLOCK_BYTES // max(1, 4 * columns))
     return [(first, min(first + size, rows)) for first in range(0, rows, size)]
 

@@ -25,7 +25,7 @@ Among: TypeAlias = Literal["all", "shown"]
 def ranking_of(
     fitted: Fitted, clicks: Path, cells: pl.DataFrame, *, among: Among = "all", threads: int = 1
 ) -> pl.DataFrame:
-    """Fill the places of each page of a log as a model would, the best ad first.
+    """Rank the documents of each page of a log by a model, the best one first.
 
     Parameters
     ----------

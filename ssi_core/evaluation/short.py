@@ -50,9 +50,9 @@ def short_queries(
     Parameters
     ----------
     chosen : Candidates
-        Of the side, for the queries that the report is of; as many documents are looked for.
+        Candidates of the report; as many documents are drawn.
     seed : int
-        Of the documents and words.
+        Random seed of the documents and words.
 
     Returns
     -------

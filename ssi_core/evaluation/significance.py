@@ -51,7 +51,7 @@ def paired_randomisation(
     rounds : int
         Random assignments of signs.
     seed : int
-        Of the signs.
+        Random seed of the signs.
     alternative : Alternative
         "greater" means that a is larger than b on the mean.
     """

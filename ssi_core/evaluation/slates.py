@@ -40,7 +40,7 @@ def ranks_of(slates: Judged, scores: Float32) -> Ranks:
     Parameters
     ----------
     slates : Judged
-        Of n events.
+        Slates of n events.
     scores : float32
         Aligned to ``slates.documents``; NaN ranks last.
     """
@@ -103,7 +103,7 @@ class SlateValidator:
     queries : int
         How many to draw of those with a slate; all if there are fewer.
     seed : int
-        Of the draw.
+        Random seed of the draw.
     threads : int
         See `scorer.Scorer`.
     """

@@ -125,11 +125,11 @@ def measured(
     Parameters
     ----------
     ranks : Ranks
-        Of all relevant documents.
+        Ranks of all relevant documents.
     found : `masks` of them
         Slices that each relevant document is in.
     ids : Series
-        Of the queries.
+        Ids of the queries.
     popular : float64 array or None
         ``popular_at_10`` of the queries.
 

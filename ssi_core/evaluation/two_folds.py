@@ -37,14 +37,14 @@ def two_folds(
     measure : str
         One of `measures.MEASURES`, whose mean over a half chooses; of equal ones the first.
     split_seed : int
-        Of the halves, which depend on it and on the ids of the queries alone.
+        Random seed of the halves, which depend on it and on the ids of the queries only.
     **how : object
         See `evaluate`.
 
     Returns
     -------
     Report
-        Of all queries. It has the measures that a query has, and no others.
+        Report of all queries, with measures of single queries only.
     """
     reports = [evaluate(one, task, tuples=0, **how) for one in variants]
     if len(reports) == 1:
@@ -61,7 +61,7 @@ def two_folds(
 
 
 def halves(ids: pl.Series, seed: int) -> NDArray[np.int8]:
-    """Half of each query, int8 0 or 1: the order of a keyed hash, dealt out in turn.
+    """Return the half of each query, int8 0 or 1, dealt out in turn by a keyed hash.
 
     >>> sorted(halves(pl.Series(["a", "b", "c", "d"]), seed=0).tolist())
     [0, 0, 1, 1]

@@ -59,7 +59,7 @@ def begun(kept: Path, row: Row, threads: int) -> Attempt:
 
 @contextmanager
 def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
-    """Go on where an attempt of this code was interrupted; clear what it left when all is done.
+    """Continue an interrupted attempt of this code, and delete its state at the end.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
     row : Row
         What is computed.
     threads : int
-        Of this attempt.
+        Threads of this attempt.
     what : str
         Names the row in the log.
     """

@@ -104,7 +104,7 @@ class Row:
     where: str = field(default="", compare=False, repr=False)
 
     def ranker(self) -> Model:
-        """Build the model; `BadInput` names the row, the key and the known ones."""
+        """Build the model of the row; `BadInput` names the row and the known keys."""
         return _ranker(self.model, self.parameters, self.where)
 
 
@@ -220,14 +220,14 @@ class Table:
         raise BadInput(f"table {self.name!r} has no row {instead(label, labels)}")
 
     def chain(self, row: Row) -> tuple[Row, ...]:
-        """Rows that a row starts from, the first one first; empty for most."""
+        """Return the rows that a row starts from, in order; empty for most."""
         if row.start is None:
             return ()
         before = self.row(row.start)
         return (*self.chain(before), before)
 
     def seeds_of(self, row: Row, asked: int | None = None) -> range:
-        """Seeds of a row: its own number, else the number asked for, else the table's."""
+        """Return the number of seeds: the row's own, else the one asked for, else the table's."""
         seeds = row.seeds if row.seeds is not None else asked if asked is not None else self.seeds
         return range(seeds)
 
@@ -270,7 +270,7 @@ class Table:
         return replace(self, rows=rows, note=f"{self.note}\n{limit}" if self.note else limit)
 
     def views(self, task: str) -> tuple[str, ...]:
-        """Names of the views that the rows of a task read, sorted; every such row is checked."""
+        """Return the sorted names of the views that a task's rows read, and check these rows."""
         rankers = [row.ranker() for row in self.rows if row.task == task]
         return tuple(sorted({view for ranker in rankers for view in ranker.views()}))
 

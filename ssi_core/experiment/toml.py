@@ -106,7 +106,7 @@ def _merged(base: dict[str, Any], own: dict[str, Any], where: str) -> dict[str, 
 
 
 def parse_table(values: Mapping[str, Any], where: str = "table") -> Table:
-    """Check a table as TOML gives it; ``where`` begins every error message."""
+    """Check the values of a TOML table; ``where`` begins every error message."""
     values = dict(values)
     defaults = mapping(values.pop("defaults", {}), f"{where}: [defaults]")
     rows = _with_likes(tables(values.pop("rows", []), f"{where}: [[rows]]"), where)

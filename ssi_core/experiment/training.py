@@ -115,7 +115,7 @@ def train_row(
     task : Task
         With folds or without.
     seed : int
-        Of the start and of the sampling; the split has its own.
+        Random seed of the start and of the sampling; the split has its own.
     out : Path
         An empty directory.
     attempt : Attempt
@@ -123,7 +123,7 @@ def train_row(
     start : FittedModel or None
         Gives the first values.
     threads : int
-        Of the training; 1 repeats bit by bit.
+        Threads of the training; 1 repeats bit by bit.
     watch : callable or None
         Told of each point of the curve of the first fold.
     measuring : callable or None

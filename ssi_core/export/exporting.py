@@ -65,7 +65,7 @@ def export_model(
     Parameters
     ----------
     documents : Documents
-        Of an index, or of a collection.
+        Documents of an index, or of a collection.
     model : str
         Digest of the model.
     former : Path or None

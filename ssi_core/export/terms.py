@@ -84,9 +84,9 @@ class Bounds:
     Attributes
     ----------
     low, high : float32 (N,)
-        Of the dense part.
+        Bounds of the dense part.
     most : float32
-        Of the sparse part, in the columns ``Layout.negative``.
+        Upper bound of the sparse part, in the columns ``Layout.negative``.
     """
 
     low: Float32

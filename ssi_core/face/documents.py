@@ -39,7 +39,7 @@ class Documents:
 
     @property
     def path(self) -> Path:
-        """Return the directory, which every command takes as CORPUS."""
+        """Return the directory, which every command takes as corpus."""
         return self.artefact.path
 
     @property
@@ -122,8 +122,8 @@ def read(
         for each link. An end is a document's id, else its URL, else its title; of documents without
         ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
     texts : Documents, optional
-        Of a log, which names documents by their ids: what `read` returned for their texts, or what
-        it takes.
+        Documents that a log refers to by id: what `read` returned for their texts, or what it
+        takes.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
         text, url, language, timestamp and links; of a table of links source, target and anchor.

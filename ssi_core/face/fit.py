@@ -271,8 +271,8 @@ def fit(
     split : str, optional
         See `Task.of`.
     judged : bool, optional
-        Of clicks that came with judgements: test on the judged queries, each of them on the
-        documents that were judged for it.
+        Test on the judged queries of a log with judgements, each on the documents that were judged
+        for it.
     stems : bool, optional
         Read the stems of English words, see `Task.of`; None: if BM25F is better with them on
         validation, by more than the standard error. Not with a task that is made, nor with judged

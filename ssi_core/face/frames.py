@@ -1,4 +1,4 @@
-"""Documents and links in memory -> the JSON lines that `corpus.table` reads.
+"""Documents and links in memory -> the JSON lines that `corpus.tables.documents` reads.
 
 A frame, a list or an array becomes the file that a user would have written, so that it is read by
 the same code and counts by its content.
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core.corpus.table import ENDS, ROLES
+from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS
 from ssi_core.types import BadInput
 
 Row = Mapping[str, Any]
@@ -32,7 +32,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     documents : object
         Texts, mappings, or a frame; see `rows_of`.
     columns : mapping
-        Declared roles; see `corpus.table.ingest_table`.
+        Declared roles; see `corpus.sources.table.Table`.
     """
     rows = list(rows_of(documents, "text"))
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -48,7 +48,7 @@ def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str 
     if role in declared:
         return declared[role]
     by_lower = {key.lower().strip(): key for key in keys}
-    return next((by_lower[name] for name in ROLES[role] if name in by_lower), None)
+    return next((by_lower[name] for name in DOCUMENTS[role] if name in by_lower), None)
 
 
 def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
@@ -60,7 +60,7 @@ def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
         A frame of two ends, pairs of names, or a sparse matrix with an entry (i, j) for a link of
         document i to document j.
     names : sequence of str or None
-        Of the documents by their numbers; None where they are in a file.
+        Names of the documents by their numbers; None if they are in a file.
 
     Raises
     ------

@@ -14,11 +14,12 @@ from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.results import Explanation, Results, Summary
+from ssi_core.face.results import Explanation, Results, Summary, Why
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
+from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.summaries import summarise
@@ -251,6 +252,31 @@ class Index:
         """
         explained = explain.explain(self._searcher, text, document, k, popularity=popularity)
         return Explanation(**vars(explained))
+
+    def why(self, text: str, document: str, k: int = 10) -> Why:
+        """Tell why a document is not among the first k, and what change would bring it there.
+
+        Parameters
+        ----------
+        text : str
+            The text that was searched.
+        document : str
+            Title or id of a document.
+        k : int, optional
+            Number of places.
+
+        Returns
+        -------
+        Why
+            Its rank and score, what holds another document above it, and a change.
+
+        Raises
+        ------
+        BadInput
+            There is no such document, the index keeps no texts, the text has no known word, or the
+            model reranks.
+        """
+        return Why(**vars(reasons.why(self._searcher, text, document, k)))
 
     def export(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ssi_core.face.show import html_table, text_table
-from ssi_core.serving import explain, summaries
+from ssi_core.serving import explain, summaries, why
 from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.summaries import Quoted
@@ -71,7 +71,8 @@ class Explanation(explain.Explanation):
     rest : float
         Sum of the other parts.
     features : sequence of Feature
-        Of a model ``reranked``, instead of parts: each with ``name``, ``value`` and ``share``.
+        Features of a reranked document, in place of parts: each has ``name``, ``value`` and
+        ``share``.
     """
 
     @property
@@ -104,6 +105,28 @@ class Explanation(explain.Explanation):
         rest, score = f"{self.rest:+.6f}", f"{self.score:+.6f}"
         ends = [["all other pairs", "", "", rest], ["score", "", "", score]]
         return ["query", "document", "found in", "part"], parts + ends
+
+
+@dataclass(frozen=True)
+class Why(why.Why):
+    """What keeps a document from the first places for a text, and a change that brings it there.
+
+    Attributes
+    ----------
+    rank : int or None
+        Place of the document, from 1; None: it shares nothing with the text.
+    score, needed : float
+        Its score, and that of the document in the last place that is asked for.
+    holding : tuple of WordGap
+        Words of the text that give more to that document, each with ``word``, ``here``, ``there``.
+    missing : tuple of str
+        Words of the text that the document has in no field.
+    change : Change or None
+        ``words`` that are added to a ``field``, and the ``rank`` that the document has then.
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def word_map(
     documents : sequence of sequence of str
         The words of each.
     words : sequence of str or None
-        Of the map; None: those that are in the most documents.
+        Words of the map; None: those in the most documents.
     most : int
         How many these are at most.
     """

@@ -44,7 +44,7 @@ class Profile:
     languages : mapping
         Code -> share of the documents.
     clicks : ClickRates
-        Of clicks, how many there are a showing.
+        Clicks per showing.
     together : WordMap or None
         Which words go together, in the sample.
     """
@@ -122,7 +122,7 @@ def profile(
     sample: int = SAMPLE,
     seed: int = 0,
 ) -> Profile:
-    """Look at data: size, languages, click rates, and the words of a sample.
+    """Profile data: size, languages, click rates, and the words of a sample.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def profile(
     sample : int
         Documents whose words are counted.
     seed : int
-        Of the sample.
+        Random seed of the sample.
     """
     source = open_collection(place)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}

@@ -47,7 +47,7 @@ class Rule:
     margin : float
         Share of the champion's mean that may be lost on a guard slice.
     level : float
-        Of each guard's test.
+        Significance level of each guard's test.
     guards : tuple of str
         Slices that must not get worse; those by language are guards, too.
     fewest : int
@@ -86,7 +86,7 @@ class Judgement:
     what : str
         "all queries", or the name of a slice.
     queries : int
-        Of the test.
+        Queries of the test.
     champion, challenger : float
         Means.
     gain : float
@@ -94,7 +94,7 @@ class Judgement:
     margin : float or None
         What may be lost; None of the primary test.
     p, level : float
-        Of the one-sided test of ``gain > -margin``.
+        p-value and level of the one-sided test of ``gain > -margin``.
     judged : bool
         False of a slice with too few queries.
     """

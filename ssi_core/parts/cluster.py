@@ -69,7 +69,7 @@ class Likeness:
         return cls(modules, digest_of_modules(modules), tuple(versions.items()))
 
     def differences(self, other: Likeness) -> list[str]:
-        """Name what another process has that this one has not."""
+        """Return the differences to another process, in words."""
         pairs = zip(self.versions, other.versions, strict=True)
         versions = [f"{name} {b}, not {a}" for (name, a), (_, b) in pairs if a != b]
         return [*versions, *(["other code of ssi"] if self.code != other.code else [])]
@@ -84,7 +84,7 @@ class Seen:
     files: tuple[tuple[Path, int], ...]
 
     def missing(self) -> list[str]:
-        """Name what this process does not see as it should."""
+        """Return the paths that this process lacks or sees with another size."""
         absent = [] if (self.place / self.mark).is_file() else [str(self.place)]
         return absent + [str(path) for path, size in self.files if _size(path) != size]
 

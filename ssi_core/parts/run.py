@@ -45,7 +45,7 @@ def address_of(where: str) -> str | None:
 def run_parts(
     stage: Stage[Part, Result], parts: Iterable[Part], where: str = LOCAL, *, processes: int = 1
 ) -> Iterator[Iterator[Done[Part, Result]]]:
-    """Give an iterator over parts that have ended, in the order in which they end.
+    """Open an iterator over finished parts, in the order in which they end.
 
     Parts are taken as they are needed; where there is none left, they are asked for again when one
     has ended, for what could not be begun before. A part that fails does not end the others:

@@ -107,7 +107,7 @@ def ads_of(world: World) -> Iterator[Ad]:
 
 
 def ad_relevance(world: World, page: int, concept: int) -> float:
-    """Probability that a visitor of an article clicks an examined advertisement for a concept."""
+    """Return the probability that a visitor of an article clicks an examined ad for a concept."""
     subject = concept // CONCEPTS_A_SUBJECT
     if concept in world.focal_concepts(page):
         return RELEVANCE["concept"]

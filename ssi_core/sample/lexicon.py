@@ -53,7 +53,7 @@ class Lexicon:
     general: dict[str, tuple[tuple[str, str], ...]]
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Every English word, singular, with a Japanese equivalent."""
+        """Return every English word, in the singular, with a Japanese equivalent."""
         for subject in self.subjects:
             yield subject.english, subject.japanese
         for concept in self.concepts:
@@ -64,7 +64,7 @@ class Lexicon:
 
 
 def plural_of(word: str) -> str:
-    """Regular English plural.
+    """Return the regular English plural.
 
     >>> plural_of("car"), plural_of("cherry"), plural_of("box"), plural_of("key")
     ('cars', 'cherries', 'boxes', 'keys')

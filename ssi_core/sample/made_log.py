@@ -4,53 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
-from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.resources import require
 from ssi_core.sample.query_log import QueryLogWorld
-from ssi_core.store import Artefact, Building
-from ssi_core.types import Progress
+
+if TYPE_CHECKING:
+    from ssi_core.sample.sources import SampleQueryLog
+    from ssi_core.store import Building
+    from ssi_core.types import Progress
 
 _PAIRS_OF_A_QUERY, _PAIRS_AT_ONCE = 3, 2_000_000
 # Bytes of memory: of a block and a shard, and of a title. Of disk: of a title and of a query.
 _BASE, _OF_A_TITLE, _TITLE, _QUERY = 1_000_000_000, 200, 60, 250
 
 
-def ingest_made_log(
-    world: QueryLogWorld,
-    out: Path | None = None,
-    *,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a query log of known truth.
+def build(building: Building, source: SampleQueryLog, progress: Progress | None) -> None:
+    """Write a query log of known truth.
 
     Memory: the titles as numbers, a block of the queries, and a part of the pairs.
-
-    Parameters
-    ----------
-    world : QueryLogWorld
-        Settings of the generated log.
-    out, force : Path or None, bool
-        See `build.ingest_clicks`.
-
-    Raises
-    ------
-    Refused
-        ``out`` holds something else, or is being written; or memory or disk is too small.
+    `ssi_core.types.Refused` where memory or disk is too small.
     """
-    settings = {"source": "sample-query-log", **asdict(world)}
-    make = partial(_build, world=world, progress=progress)
-    return store.open_or_make(collection.KIND, settings, {}, make, out=out, force=force)
-
-
-def _build(building: Building, world: QueryLogWorld, progress: Progress | None) -> None:
+    world = QueryLogWorld(**source.model_dump())
     require(
         "the sample",
         memory=_BASE + _OF_A_TITLE * world.titles,

@@ -77,7 +77,7 @@ _RATES = {
 
 
 def year_title(year: int, language: str) -> str:
-    """Title of the page of a year; years before our era are negative.
+    """Return the title of a year's page; years before our era are negative.
 
     >>> year_title(1984, "en"), year_title(-44, "en"), year_title(-44, "ja")
     ('1984', '44 BC', '紀元前44年')

@@ -77,7 +77,7 @@ class Titles:
 
     @cached_property
     def by_concept(self) -> Ints:
-        """Titles in the order of their main concepts, and so of their topics."""
+        """Return the titles in the order of their main concepts."""
         return np.argsort(self.concepts[:, 0], kind="stable")
 
     @cached_property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ssi_core.corpus.source import PROCESSES, SEED, Place, Source
+from ssi_core.corpus.source import PROCESSES, SEED, Source
 from ssi_core.corpus.sources.clicks import Clicks
 from ssi_core.corpus.sources.mates import Mates
 from ssi_core.corpus.sources.wikipedia import Wikipedia
@@ -48,9 +49,11 @@ class Sample(Source):
 
         return self._edition(ENGLISH_DUMP, progress)
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        return self.fetched(place.get("progress")).read(**place)
+    def read(
+        self, out: Path | None = None, *, force: bool = False, progress: Progress | None = None
+    ) -> Artefact:
+        """Make the collection, as `Source.read` says."""
+        return self.fetched(progress).read(out, force=force, progress=progress)
 
 
 class SampleMates(Sample):
@@ -88,7 +91,7 @@ class SampleClicks(Sample):
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         place = self._directory(progress)
-        return Clicks(paths=(place / CLICKS,), columns=place / CLICKS_MAP, queries=pages)
+        return Clicks(paths=(place / CLICKS,), map=place / CLICKS_MAP, queries=pages)
 
 
 class SampleQueryLog(Source):
@@ -109,6 +112,8 @@ class SampleQueryLog(Source):
     """
 
     flow = "ingest-clicks"
+    origin = "sample-query-log"
+    builder = "ssi_core.sample.made_log:build"
     examples = (
         "ssi data ingest sample-query-log --size 50000 --gap 0.5 --seed 3 --out log",
         "ssi data ingest sample-query-log --titles 200000 --size 500000 --topic-count 99 --out log",
@@ -134,12 +139,9 @@ class SampleQueryLog(Source):
     )
     seed: int = SEED
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.sample.made_log import ingest_made_log
-        from ssi_core.sample.query_log import QueryLogWorld
-
-        return ingest_made_log(QueryLogWorld(**self.model_dump()), **place)
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings, all of which change what is written."""
+        return {"source": self.origin, **self.model_dump()}
 
 
 class Zipf(Source):
@@ -151,12 +153,12 @@ class Zipf(Source):
     """
 
     examples = ("ssi data ingest zipf --size 100000 --out corpus",)
+    origin = "zipf"
+    builder = "ssi_core.sample.zipf_collection:build"
 
     documents: int = _number(10_000, 2, 100_000_000, "Number of documents to make", "--size")
     seed: int = SEED
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.sample.zipf_collection import make_collection
-
-        return make_collection(self.documents, self.seed, **place)
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings, all of which change what is written."""
+        return {"source": self.origin, **self.model_dump()}

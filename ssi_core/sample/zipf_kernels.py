@@ -64,7 +64,7 @@ def uniform(state: NDArray[np.uint64]) -> Any:
 
 @jit
 def seed_of(state: NDArray[np.uint64], seed: int, kind: int, number: int) -> None:
-    """Set a state by a seed, what is drawn, and of which number."""
+    """Set a state by a seed, the kind of draw, and its number."""
     state[0] = np.uint64(seed * 1000003 + kind)
     state[0] = next_uint64(state) ^ np.uint64(number)
     next_uint64(state)

@@ -44,7 +44,7 @@ def best_documents(
     Parameters
     ----------
     queries, documents : Vectors
-        Of one part.
+        Vectors with one part.
     scores : float32 (queries, documents or candidates)
         Overwritten; ``-inf`` and NaN are no candidates.
     k : int

@@ -28,7 +28,7 @@ class Ready:
     Parameters
     ----------
     vectors : Vectors
-        Of n documents.
+        Vectors of n documents.
     threads : int
         For the sparse part over queries and for BLAS; restored after each call.
     make : callable
@@ -108,7 +108,7 @@ def blas() -> ThreadpoolController:
 
 
 def in_parts(work: Callable[[int, int], None], rows: int, threads: int) -> None:
-    """Call ``work(first, last)`` over all rows, in parts that even out among the threads."""
+    """Call ``work(first, last)`` for all rows, divided evenly among the threads."""
     parts = min(rows, 1 if threads == 1 else 8 * threads)
     if parts <= 1:
         work(0, rows)

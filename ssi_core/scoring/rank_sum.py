@@ -30,7 +30,7 @@ def reciprocal_ranks(
     Parameters
     ----------
     scores : iterable of float32 (queries, documents)
-        Of each model; only one is held at a time.
+        Scores of each model; only one is held at a time.
     constant : float
         Added to each rank.
     candidates : bool (queries, documents) or None

@@ -31,11 +31,11 @@ class Fitted(Protocol):
         ...
 
     def embed_queries(self, queries: Texts) -> Vectors:
-        """Queries as vectors."""
+        """Convert queries to vectors."""
         ...
 
     def embed_documents(self, documents: Texts) -> Vectors:
-        """Documents as vectors."""
+        """Convert documents to vectors."""
         ...
 
     def save(self, directory: Path) -> None:

@@ -100,7 +100,7 @@ class Scorer:
         Parameters
         ----------
         queries : Inner
-            Of m queries.
+            Vectors of m queries.
         near : int
             How many documents of each query are given.
         rows : int32 (m, near + words)

@@ -106,8 +106,8 @@ class Inner(Vectors):
     Attributes
     ----------
     projection : Projection or None
-        Of queries whose sparse rows would be too large to be held: ``sparse_q`` is
-        ``projection(sparse)``, which is made of a few rows at a time.
+        Makes ``sparse_q`` a few rows at a time, as ``projection(sparse)``, for queries whose sparse
+        rows are too large to hold.
     """
 
     projection: Projection | None = None
@@ -174,7 +174,7 @@ class Several(Vectors):
     Attributes
     ----------
     parts : tuple of Vectors
-        Of each model; at least one.
+        Vectors of each model; at least one.
     """
 
     parts: tuple[Vectors, ...] = ()

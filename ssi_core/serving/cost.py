@@ -41,7 +41,7 @@ def require_index(
     texts: Sequence[Path] = (),
     storage: Storage = "float32",
 ) -> None:
-    """State, or refuse, an index."""
+    """Check that there is room for an index."""
     cost = index_cost(model, task, words=words, storage=storage)
     disk = cost.disk + sum(part.stat().st_size for part in texts)
     fewer = "Leave the words out (--without-words)." if words else ""

@@ -76,7 +76,7 @@ class Index:
         return len(self.ids)
 
     def check(self, fitted: FittedModel) -> None:
-        """Refuse a model whose words or vectors are not those that the index was made with."""
+        """Refuse a model with other words or vectors than the index has."""
         views, spaces = fitted.document_views, self.artefact.configuration["spaces"]
         for name, view in views.items():
             if spaces.get(name) != view.space:

@@ -90,7 +90,7 @@ def _best(
 
 
 def cosines(row: Float32, rows: Float32) -> Float32:
-    """Cosine of a row (1, N) with each of rows (n, N); 0 where one is all zeros."""
+    """Return the cosine of a row (1, N) with each of rows (n, N); 0 for zero rows."""
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(row)
     dots = rows @ np.ravel(row)
     scores: Float32 = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)

@@ -83,9 +83,9 @@ class Ranked:
     ids, titles : polars Series of str
         Length n.
     vectors : Vectors
-        Of the n documents.
+        Vectors of the n documents.
     scores : Scores
-        Of them, all or those that are worth a look.
+        Scores of all documents, or of those that are worth a look.
     hidden : int64 array or None
         Rows that are never found, ascending.
     passages : SupportsRows or None

@@ -143,7 +143,7 @@ class Searcher:
         return self.fitted.query_views if side == "query" else self.fitted.document_views
 
     def embed(self, texts: Texts, side: Side) -> Vectors:
-        """Texts of a side as `Vectors`; `BadInput` where they are not finite."""
+        """Convert texts of a side to `Vectors`; `BadInput` if they are not finite."""
         embed = self.fitted.embed_queries if side == "query" else self.fitted.embed_documents
         return refuse_nan(embed(texts), side)
 
@@ -209,9 +209,9 @@ class Searcher:
         Returns
         -------
         list of list of Found
-            Of each query, best first.
+            Documents of each query, best first.
         float64 (pairs, features)
-            Of the first ``depth`` documents of each query, one query after the other.
+            Features of the first ``depth`` documents of each query, one query after the other.
         """
         depth = vectors.second.depth
         documents = self.best(first_part(vectors), max(k, depth))

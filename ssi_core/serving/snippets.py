@@ -39,7 +39,7 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
     Parameters
     ----------
     words : mapping
-        Of the query, as its language splits them, each with its weight.
+        Words of the query, as its language splits them, each with its weight.
     width : int
         Characters of the part, as `WIDTH` says.
 

@@ -23,7 +23,7 @@ class Quoted:
     Attributes
     ----------
     id, title : str
-        Of the document.
+        Id and title of the document.
     url : str or None
         Its address; None: nobody knows.
     text : str

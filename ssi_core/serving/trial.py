@@ -84,7 +84,7 @@ def _ending(code: int) -> str:
 
 
 def main(directory: Path, index: Path | None = None) -> int:
-    """Open a model as a searcher would, and return the exit code of the trial."""
+    """Open a model as the service does, and return an exit code."""
     try:
         if index_of(directory, index) is None:
             load_model(model_in(directory))

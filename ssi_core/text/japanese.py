@@ -38,7 +38,7 @@ def version() -> str:
 
 
 def words(text: str) -> list[str]:
-    """Words of a Japanese text in NFKC, in lower case.
+    """Split a Japanese text in NFKC into words in lower case.
 
     A text that is nothing but grammar is not empty: it gives its pairs of letters.
 

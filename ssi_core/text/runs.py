@@ -16,7 +16,7 @@ _SCRIPTS = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """Maximal runs of letters or digits, in lower case.
+    """Return the runs of letters or digits, in lower case.
 
     >>> words("Wiki's 3 CAFÉS")
     ['wiki', 's', '3', 'cafés']
@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
 
 
 def pairs(units: str | list[str]) -> list[str]:
-    """Neighbouring pairs; a single unit stays.
+    """Return neighbouring pairs; a single unit stays.
 
     >>> pairs("abc"), pairs("a")
     (['ab', 'bc'], ['a'])
@@ -36,7 +36,7 @@ def pairs(units: str | list[str]) -> list[str]:
 
 
 def ideographs(text: str) -> list[str]:
-    """Katakana runs, pairs of neighbouring ideographs, and runs of other letters or digits.
+    """Return katakana runs, pairs of ideographs, and runs of other letters or digits.
 
     Hiragana is mostly grammar and is left out, unless the text holds nothing else.
 

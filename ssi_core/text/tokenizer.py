@@ -54,7 +54,7 @@ class Language:
 def tokenize(text: str, language: str = "en") -> list[str]:
     """Split a text into words.
 
-    A run is put in lower case by itself, so that a word does not depend on its neighbours.
+    Runs are put into lower case one by one, so that a word does not depend on its neighbours.
 
     Parameters
     ----------

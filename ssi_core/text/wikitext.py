@@ -238,7 +238,7 @@ def _words(text: str, hidden: Set[str], cuts: _Cuts = _CUTS) -> str:
 
 
 def strip_markup(text: str, *, hidden: Set[str] = HIDDEN) -> str:
-    r"""Plain words of a wikitext: what a reader of the article's running text sees.
+    r"""Return the plain text of an article, as a reader sees it.
 
     Kept are headings, list items, the text of links and labels of external links, and what
     ``nowiki``, ``pre`` and code blocks hold. Dropped are templates, tables, references, galleries,

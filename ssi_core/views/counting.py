@@ -164,7 +164,7 @@ def write_views(
 
 
 def row_blocks(indptr: NDArray[np.integer], most: int = BLOCK) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about ``most`` non-zeros each; a longer row is a block of its own.
+    """Yield ranges of rows with about ``most`` non-zeros; a longer row is a block of its own.
 
     >>> list(row_blocks(np.array([0, 2, 3, 9, 10]), most=4))
     [(0, 2), (2, 3), (3, 4)]

@@ -39,7 +39,7 @@ class Matches(NamedTuple):
 
 
 def memory_of(items: int, k: int, documents: int, frequent: int, *, entries: int) -> int:
-    """Bytes that `dice` takes at its peak, beside the matrices.
+    """Return the bytes that `dice` takes at its peak, beside the matrices.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def dice(
 
 
 def document_frequency(matrix: TextMatrix, documents: Mask) -> Int64:
-    """Chosen documents that have each column: int64 (columns,)."""
+    """Count the chosen documents with each column: int64 (columns,)."""
     counts = np.zeros(matrix.shape[1], np.int64)
     rows = csr(matrix)
     kernels.count_documents(rows.indptr, rows.indices, documents, counts)

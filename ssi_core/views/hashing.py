@@ -54,7 +54,7 @@ class Hashing:
     ngrams : tuple of int
         1 for words (those beyond the F most frequent), 2 for runs of two words, ...
     weighting : Weighting
-        Of the rows that are hashed; "raw" is what a name without it means.
+        Weighting of the rows that are hashed; the default is "raw".
     """
 
     k: int
@@ -179,7 +179,7 @@ class HashedView:
         return total
 
     def transform(self, texts: Sequence[str]) -> TextMatrix:
-        """Rows of raw texts, as a task has them.
+        """Return the rows of raw texts, as a task has them.
 
         Returns
         -------

@@ -95,7 +95,7 @@ class Lexicon:
         return int(self._state[kernels.KNOWN])
 
     def count(self, texts: Sequence[bytes]) -> tuple[Int64, Int32, Int32]:
-        """Bags of words of texts in UTF-8, which together are a few times `BATCH_BYTES` at most.
+        """Count the words of UTF-8 texts of at most a few times `BATCH_BYTES` together.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Lexicon:
         return numbers
 
     def in_order(self, texts: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Words of texts, one after the other as they stand; see `count`.
+        """Return the words of texts in order; see `count`.
 
         Returns
         -------
@@ -138,13 +138,13 @@ class Lexicon:
         return words, places
 
     def words(self, numbers: Int32 | Int64) -> pl.Series:
-        """Words (or chunks) of these numbers."""
+        """Return the words (or chunks) with these numbers."""
         starts, pool = self._starts, self._pool
         spans = zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True)
         return pl.Series([pool[a:b].tobytes().decode() for a, b in spans], dtype=pl.String)
 
     def chunks(self, first: int) -> bytes:
-        """Chunks with the numbers from ``first`` on, a line each."""
+        """Return the chunks with numbers from ``first`` on, a line each."""
         starts = self._starts[first : len(self) + 1]
         ends = starts[1:] - starts[0]
         return np.insert(self._pool[starts[0] : starts[-1]], ends, ord("\n")).tobytes()

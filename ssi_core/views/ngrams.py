@@ -82,7 +82,7 @@ class Ngrams:
         return counts
 
     def words_of(self, number: int) -> tuple[int, ...]:
-        """Words of a run, by their numbers."""
+        """Return the numbers of the words of a run."""
         return _spelled(self.levels, number)
 
     def find(self, words: Sequence[int]) -> int:

@@ -175,7 +175,7 @@ class RewrittenView:
         return list(texts) if self.rewriter is None else self.rewriter(texts)
 
     def transform(self, texts: Sequence[str]) -> TextMatrix:
-        """Rows of raw texts: CSR float32 (len(texts), len(words))."""
+        """Return the rows of raw texts: CSR float32 (len(texts), len(words))."""
         return self.base.transform(self.rewritten(texts))
 
     def named(self, weighting: Weighting) -> RewrittenView:

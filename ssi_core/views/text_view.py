@@ -46,7 +46,7 @@ class _Counter:
             yield to_columns(indptr, words, counts, len(self._words))
 
     def in_order(self, block: Sequence[bytes]) -> tuple[Int32, Int64]:
-        """Words of texts as they stand, -1 for an unknown one, and where each text ends."""
+        """Return the words of texts in order (-1: unknown), and the end of each text."""
         with self._lock:
             words, ends = self._current().in_order(block)
         words[words >= len(self._words)] = -1
@@ -69,7 +69,7 @@ class TextView:
     vocabulary : Vocabulary
         `Vocabulary`, whose first words are the columns.
     statistics : Statistics
-        Of the words of the vocabulary.
+        Statistics of the words of the vocabulary.
     weighting : Weighting
         `Weighting`, whose spelling is the name of the view.
     side : str
@@ -136,7 +136,7 @@ class TextView:
         return other
 
     def transform(self, texts: Sequence[str]) -> TextMatrix:
-        """Rows of raw texts, bit by bit those of a task; words not in the vocabulary are left out.
+        """Return the rows of raw texts, with the bits of a task's rows; unknown words are left out.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class TextView:
         return short
 
     def in_order(self, texts: Iterable[bytes]) -> Iterator[tuple[Int32, Int64]]:
-        """Words of texts in UTF-8 by their columns, in blocks of texts, one after the other.
+        """Yield the columns of the words of UTF-8 texts, in blocks of texts.
 
         Yields
         ------

@@ -66,9 +66,9 @@ class Weighting:
         Columns are the n most frequent words; rows are what they are with all words, of unit length
         there, less the others; None: all.
     k1, b : float
-        Of "bm25": saturation of a document's counts, and share of the length normalisation.
+        For "bm25": saturation of a document's counts, and share of the length normalisation.
     c : float
-        Of "lm": weight of the collection, between 0 and 1.
+        For "lm": weight of the collection, between 0 and 1.
     """
 
     kind: str
@@ -92,7 +92,7 @@ class Weighting:
         return self.kind in (BM25, LM)
 
     def width(self, words: int) -> int:
-        """Columns of the view on a vocabulary of so many words."""
+        """Return the number of columns for a vocabulary of so many words."""
         return words if self.words is None else min(words, self.words)
 
     @classmethod

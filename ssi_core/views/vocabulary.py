@@ -47,7 +47,7 @@ class Vocabulary(Sequence[str]):
         return hash(self.digest())
 
     def digest(self) -> str:
-        """Digest of the words and their order, 16 hexadecimal digits."""
+        """Return a digest of the words and their order, 16 hexadecimal digits."""
         text = "\n".join(self.series.to_list())
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -84,7 +84,7 @@ def choose_words(lexicon: Lexicon, frequency: Int64, words: int | None) -> tuple
 
 
 def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> TextMatrix:
-    """Bags of words as a matrix of counts; a column outside of 0..width - 1 is left out.
+    """Convert bags of words to a matrix of counts, without columns outside of 0..width - 1.
 
     Returns
     -------

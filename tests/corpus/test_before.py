@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus import chunks
-from ssi_core.corpus.before import mark_pages
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki import chunks
+from ssi_core.corpus.wiki.before import mark_pages
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
 from tests.corpus import dumps
 from tests.killing import beside, run_killed
 from tests.seals import reseal
+from tests.sources import ingest
 
 TABLES = ("documents", "pages", *(f"relations/{name}" for name in ("link", "anchor", "redirect")))
 
@@ -59,7 +59,7 @@ def write(path, pages, **header):
 
 def read(dump, out, *, since=None, part=3000):
     shutil.rmtree(out, ignore_errors=True)
-    return ingest_wikipedia([dump], out, since=since, processes=1, part_bytes=part)
+    return ingest("wikipedia", [dump], out, since=since, processes=1, part_bytes=part)
 
 
 def rows(artefact):
@@ -178,9 +178,9 @@ def test_dumps_of_another_form(tmp_path, old):
     multi = dumps.write_multistream(tmp_path, texts[:20])
     rest = dumps.write(tmp_path / "enwiki-2.xml.bz2", dumps.xml(*texts[20:]))
     both, how = [multi, rest], {"part_bytes": 3000}
-    found = ingest_wikipedia(both, tmp_path / "out", since=old.path, processes=2, **how)
+    found = ingest("wikipedia", both, tmp_path / "out", since=old.path, processes=2, **how)
     assert found.counts["since"] == counts
-    assert_same(found, ingest_wikipedia(both, tmp_path / "full", processes=1, **how))
+    assert_same(found, ingest("wikipedia", both, tmp_path / "full", processes=1, **how))
 
 
 def test_what_may_hide_a_page_is_read_whole(tmp_path, old, parsed):
@@ -213,13 +213,13 @@ def test_a_corpus_of_other_code_or_another_site_is_not_used(tmp_path, old, caplo
     cased = read(write(tmp_path / "enwiki-1.xml", wiki().items(), **header), tmp_path / "cased")
     for since, reason in (
         (other, "another version"),
-        (older, "kept no pages"),
-        (cased.path, "another wiki"),
+        (older, "kept nothing of what it read"),
+        (cased.path, "with other settings"),
     ):
         with caplog.at_level(logging.WARNING):
             found = read(dump, tmp_path / "out", since=since)
         assert reason in found.counts["since"]["not_used_because"]
-        assert f"{since}: every page is read anew" in caplog.text
+        assert f"{since}: everything is read anew" in caplog.text
         assert_same(found, full)
 
 
@@ -247,7 +247,7 @@ def test_a_corpus_that_is_damaged_or_none(tmp_path, old):
     assert "parts.json: not JSON" in said()
     assert "is no artefact" in said(tmp_path)
     write_corpus(tmp_path / "foreign", ["a", "b"], [])
-    assert "not of a dump" in said(tmp_path / "foreign")
+    assert "not of a wikipedia" in said(tmp_path / "foreign")
 
 
 def test_words_that_are_not_what_they_were_are_read_again(tmp_path, old):
@@ -276,9 +276,9 @@ def test_a_page_that_cannot_be_read_is_named_with_its_place(tmp_path, old):
 
 CALL = (
     "from pathlib import Path\n"
-    "from ssi_core.corpus.mediawiki import ingest_wikipedia\n"
-    "ingest_wikipedia([Path({dump!r})], Path({out!r}), since={since}, processes=1,\n"
-    "                 part_bytes=3000)"
+    "from tests.sources import ingest\n"
+    "ingest('wikipedia', [Path({dump!r})], Path({out!r}), since={since}, processes=1,\n"
+    "       part_bytes=3000)"
 )
 
 

@@ -2,10 +2,10 @@ import logging
 
 import pytest
 
-from ssi_core.corpus import cost
-from ssi_core.corpus.mediawiki import ingest_wikipedia
+from ssi_core.corpus.wiki import cost
 from ssi_core.types import Refused
 from tests.corpus import dumps
+from tests.sources import ingest
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def test_an_ingestion_says_what_it_takes_and_writes_nothing_where_that_does_not_
 ):
     monkeypatch.setenv("SSI_MEMORY", "100M")
     with pytest.raises(Refused, match=r"ingestion takes about 120 MB of memory, and 105 MB"):
-        ingest_wikipedia([dump], tmp_path / "corpus")
+        ingest("wikipedia", [dump], tmp_path / "corpus")
     assert [p.name for p in tmp_path.iterdir()] == [dump.name]
     monkeypatch.setenv("SSI_MEMORY", "1G")
     with caplog.at_level(logging.INFO):
-        ingest_wikipedia([dump], tmp_path / "corpus", processes=1)
+        ingest("wikipedia", [dump], tmp_path / "corpus", processes=1)
     assert "the ingestion: takes about 120 MB of memory" in caplog.text
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.dictionary import read_dictionary
+from ssi_core.corpus.mates.dictionary import read_dictionary
 from ssi_core.types import BadInput
 
 

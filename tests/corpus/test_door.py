@@ -17,17 +17,17 @@ OTHERS = (
     "evaluation/trec.py",
     "evaluation/off_policy.py",
 )
-DOOR = {"corpus/inputs.py", "corpus/archive.py", "corpus/parquet.py", "corpus/zstd.py",
+DOOR = {"corpus/inputs.py", "corpus/archive.py", "corpus/tables/parquet.py", "corpus/zstd.py",
         "corpus/tree.py"}  # fmt: skip
 
 PARTS = "files of an artefact, whose digests were checked when it was opened"
 WORK = "files that this run of the ingestion has written"
 NAMED = "only names are looked at; a file that is taken is opened at the door"
 ALLOWED = {
-    "corpus/before.py": PARTS,
+    "corpus/wiki/before.py": PARTS,
     "corpus/clicks/before.py": PARTS,
     "corpus/clicks/judged_log.py": PARTS,
-    "corpus/clicks/language.py": WORK,
+    "corpus/language.py": WORK,
     "corpus/clicks/query_log.py": WORK,
     "corpus/clicks/quarantine.py": WORK,
     "corpus/clicks/shards.py": WORK,
@@ -35,18 +35,17 @@ ALLOWED = {
     "corpus/clicks/visits.py": PARTS,
     "datasets/wikispeedia_clicks.py": WORK,
     "datasets/smart.py": NAMED,
-    "corpus/download.py": "bytes that this run has fetched, compared with a published checksum",
-    "corpus/folder.py": WORK,
-    "corpus/judged_queries.py": PARTS,
-    "corpus/judgements.py": WORK,
-    "corpus/mediawiki.py": WORK,
+    "corpus/wiki/download.py": "bytes fetched now, compared with a published checksum",
+    "corpus/web/folder.py": WORK,
+    "corpus/judged/queries.py": PARTS,
+    "corpus/judged/judgements.py": WORK,
+    "corpus/wiki/mediawiki.py": WORK,
     "corpus/user_texts.py": WORK,
-    "corpus/readings.py": PARTS,
-    "corpus/redirects.py": PARTS,
-    "corpus/since.py": PARTS,
+    "corpus/wiki/readings.py": PARTS,
+    "corpus/earlier.py": PARTS,
     "corpus/sources/clicks.py": NAMED,
     "corpus/sources/judged.py": NAMED,
-    "corpus/table.py": WORK,
+    "corpus/tables/documents.py": WORK,
     "guests/reranking/commands.py": NAMED,
     "command/index.py": PARTS,
     "experiment/toml.py": NAMED,

@@ -2,8 +2,8 @@ import bz2
 
 import pytest
 
-from ssi_core.corpus.dump import index_of, read_pieces, read_site
-from ssi_core.corpus.pages import read_pages
+from ssi_core.corpus.wiki.dump import index_of, read_pieces, read_site
+from ssi_core.corpus.wiki.pages import read_pages
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 

@@ -5,10 +5,11 @@ import os
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.front_matter import LARGEST, read_front_matter
+from ssi_core.corpus.web.folder import read_page
+from ssi_core.corpus.web.front_matter import LARGEST, read_front_matter
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
+from tests.sources import ingest
 
 
 def write(place, pages):
@@ -84,7 +85,7 @@ DOCFX = {
 def test_links_are_settled_as_the_generator_does(tmp_path, pages, expected):
     place = write(tmp_path / "site", pages)
     root = place / "content" if (place / "content").exists() else place
-    artefact = ingest_folder(root, tmp_path / "out")
+    artefact = ingest("folder", root, tmp_path / "out")
     cut = "content/" if root != place else ""
     assert links(artefact) == {tuple(one.removeprefix(cut) for one in two) for two in expected}
     assert artefact.skipped.get("link_to_no_page", 0) == 0
@@ -92,7 +93,7 @@ def test_links_are_settled_as_the_generator_does(tmp_path, pages, expected):
 
 def test_a_page_in_the_exact_letters_comes_before_one_in_others(tmp_path):
     pages = {"a.md": "[x](B.md) [y](b.md) [z](C.md)", "b.md": "small", "B.md": "large", "c.md": "c"}
-    artefact = ingest_folder(write(tmp_path / "site", pages), tmp_path / "out")
+    artefact = ingest("folder", write(tmp_path / "site", pages), tmp_path / "out")
     assert links(artefact) == {("a.md", "B.md"), ("a.md", "b.md"), ("a.md", "c.md")}
 
 
@@ -118,21 +119,21 @@ def test_modules_are_cut_out_of_mdx_but_not_out_of_its_code(tmp_path):
 
 def test_pages_in_other_markup_and_contents_are_counted(tmp_path):
     pages = {**MDBOOK, "old.rst": "Old\n===\n", "b.adoc": "= B\n"}
-    skipped = ingest_folder(write(tmp_path / "site", pages), tmp_path / "out").skipped
+    skipped = ingest("folder", write(tmp_path / "site", pages), tmp_path / "out").skipped
     assert skipped["page_rst_unread"] == skipped["page_adoc_unread"] == 1
     assert skipped["file_table_of_contents"] == 1
 
 
 def test_many_links_to_no_page_are_warned_of_by_their_targets(tmp_path, caplog):
     pages = {f"p{n}.md": f"[x](p{(n + 1) % 9}.md) [y](gone.md) [z](lost{n}.md)" for n in range(9)}
-    artefact = ingest_folder(write(tmp_path / "site", pages), tmp_path / "out")
+    artefact = ingest("folder", write(tmp_path / "site", pages), tmp_path / "out")
     assert artefact.counts["links_to_no_page_such_as"]["gone.md"] == 9
     assert len(artefact.counts["links_to_no_page_such_as"]) == 3
     assert "'gone.md' (9)" in caplog.text
     # One in forty is no reason for a warning.
     caplog.clear()
     pages = {f"p{n}.md": f"[x](p{(n + 1) % 40}.md)" for n in range(40)} | {"q.md": "[y](gone.md)"}
-    artefact = ingest_folder(write(tmp_path / "more", pages), tmp_path / "again")
+    artefact = ingest("folder", write(tmp_path / "more", pages), tmp_path / "again")
     assert "links_to_no_page_such_as" not in artefact.counts
     assert "gone" not in caplog.text
 
@@ -149,7 +150,7 @@ def test_what_lies_outside_of_the_folder_or_is_no_file_is_left_out(tmp_path):
     (place / "out").symlink_to(tmp_path)
     os.mkfifo(place / "pipe.md")
     with attempt():
-        artefact = ingest_folder(place, tmp_path / "out")
+        artefact = ingest("folder", place, tmp_path / "out")
         documents = open_collection(artefact.path).documents.collect()
         assert set(documents["id"]) == {"a.md", "b.md", "in/c.md", "inside.md"}
         assert "secret" not in "".join(documents["text"])
@@ -161,7 +162,7 @@ def test_what_lies_outside_of_the_folder_or_is_no_file_is_left_out(tmp_path):
 def test_a_folder_that_is_named_may_be_a_link(tmp_path):
     place = write(tmp_path / "site", {"a.md": "[b](b.md)", "b.md": "[a](a.md)"})
     (tmp_path / "named").symlink_to(place)
-    assert ingest_folder(tmp_path / "named", tmp_path / "out").counts["documents"] == 2
+    assert ingest("folder", tmp_path / "named", tmp_path / "out").counts["documents"] == 2
 
 
 # --- front matter ---
@@ -220,11 +221,11 @@ def test_a_page_that_only_begins_as_front_matter_is_text():
 
 def test_dropped_keys_are_counted_and_the_page_stays(tmp_path):
     pages = {"a.md": f"---\ntitle: Car\n{BOMB}---\n[b](b.md)", "b.md": "[a](a.md)"}
-    artefact = ingest_folder(write(tmp_path / "site", pages), tmp_path / "out")
+    artefact = ingest("folder", write(tmp_path / "site", pages), tmp_path / "out")
     assert artefact.skipped["front_matter_key"] == 11
     assert open_collection(artefact.path).documents.collect()["title"][0] == "Car"
 
 
 def test_a_folder_of_other_markup_alone_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no page is in it"):
-        ingest_folder(write(tmp_path / "site", {"a.rst": "A\n="}), tmp_path / "out")
+        ingest("folder", write(tmp_path / "site", {"a.rst": "A\n="}), tmp_path / "out")

@@ -20,17 +20,17 @@ import zstandard
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus import archive, inputs
-from ssi_core.corpus import front_matter as front_matter_reader
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.json_rows import is_array
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.front_matter import read_front_matter
-from ssi_core.corpus.parquet import parquet_batches, parquet_columns
-from ssi_core.corpus.stream import read_xml
-from ssi_core.corpus.table import ingest_table
+from ssi_core.corpus.tables.json_rows import is_array
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.reader import header_of
 from ssi_core.corpus.tree import files_below, walk
+from ssi_core.corpus.web import front_matter as front_matter_reader
+from ssi_core.corpus.web.folder import read_page
+from ssi_core.corpus.web.front_matter import read_front_matter
+from ssi_core.corpus.wiki.stream import read_xml
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
+from tests.sources import ingest
 
 pytestmark = pytest.mark.hostile("tables")
 packed, parquet, pages, folders, outputs, front_matter = map(
@@ -62,7 +62,7 @@ READERS = {
     "blocks": lambda path: list(inputs.read_blocks(path)),
     "lines": lambda path: list(inputs.read_lines(path)),
     "text": lambda path: inputs.read_text(path),
-    "table": lambda path: ingest_table([path], path.parent / "out"),
+    "table": lambda path: ingest("table", [path], path.parent / "out"),
 }
 
 
@@ -161,7 +161,7 @@ def test_deep_json_is_a_message(tmp_path, text):
     path = tmp_path / "a.jsonl"
     path.write_text(text)
     with attempt():
-        assert is_array(path) == text.startswith("[")
+        assert is_array(path, "utf-8") == text.startswith("[")
     if text.startswith('{"id'):
         with attempt():
             assert header_of(path) == ["id"]
@@ -344,7 +344,7 @@ def test_a_page_that_is_nested_too_deep_is_counted(tmp_path):
         quoted = f"before\n\n{'> ' * depth}deep\n\nafter"
         (tmp_path / "site" / f"{depth}.md").write_text(quoted)
     with attempt():
-        artefact = ingest_folder(tmp_path / "site", tmp_path / "out")
+        artefact = ingest("folder", tmp_path / "site", tmp_path / "out")
     assert artefact.skipped["page_cut_where_nested_too_deep"] == 2
     texts = open_collection(artefact.path).documents.collect().sort("id")["text"]
     assert texts.to_list() == [*["before\ndeep\nafter"] * 2, *["before"] * 2]
@@ -433,6 +433,6 @@ def test_a_folder_with_an_entry_of_each_kind_is_ingested(tmp_path):
         (place / name).write_text(text[:60_000])
     (place / "good.md").write_text("---\ntitle: Good\n---\nwords")
     with attempt():
-        artefact = ingest_folder(place, tmp_path / "out")
+        artefact = ingest("folder", place, tmp_path / "out")
     assert "Good" in open_collection(artefact.path).documents.collect()["title"].to_list()
     assert list(walk(place, Counter()))

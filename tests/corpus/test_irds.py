@@ -11,12 +11,12 @@ from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus.sources.irds import IrDatasets
-from ssi_core.datasets.smart import ingest_collection
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 from tests.flows.pages import REPOSITORY
+from tests.sources import ingest
 
 
 def test_without_the_package_it_is_named(monkeypatch):
@@ -119,7 +119,7 @@ def test_cranfield_by_name_is_what_its_own_files_give(catalogue, tmp_path):
     )
     catalogue.registry.register("cranfield-here", catalogue.Dataset(*tables))
     made = IrDatasets(name="cranfield-here").read(out=tmp_path / "out")
-    whole = ingest_collection(source, tmp_path / "whole")
+    whole = ingest("collection", source, tmp_path / "whole")
     for name in ("documents", "queries", "judgements", "judgements_not_relevant"):
         assert made.counts[name] == whole.counts[name]
     assert _by_place(made) == _by_place(whole)

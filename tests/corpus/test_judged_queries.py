@@ -9,8 +9,9 @@ import pytest
 
 import ssi_core as ssi
 from ssi_core.collection import open_collection
-from ssi_core.corpus.judged_queries import ingest_judged, read_judgements, read_queries
+from ssi_core.corpus.judged.queries import read_judgements, read_queries
 from ssi_core.types import BadInput
+from tests.sources import ingest
 
 ASKED = [("07", "old cars"), ("q2", "new moons")]
 JUDGED = [("07", "a", 2.0), ("07", "b", 0.0), ("q2", "c/d.md", 1.0)]
@@ -50,7 +51,7 @@ def test_topics_of_trec_are_known_by_their_numbers(tmp_path):
     assert read_queries(written(tmp_path / "topics.txt", topics)).rows() == [("51", "old cars")]
     docs = ssi.read([{"id": "a", "text": "cars"}, {"id": "b", "text": "moons"}])
     qrels = written(tmp_path / "qrels.txt", "051 0 a 1\n")
-    made = ingest_judged(docs.path, queries=tmp_path / "topics.txt", qrels=qrels)
+    made = ingest("judged", docs.path, queries=tmp_path / "topics.txt", qrels=qrels)
     assert made.counts["judged_queries"] == 1
 
 
@@ -102,7 +103,7 @@ def docs():
 
 def judged(docs, tmp_path, queries, qrels):
     files = written(tmp_path / "q.tsv", queries), written(tmp_path / "r.tsv", qrels)
-    return ingest_judged(docs.path, queries=files[0], qrels=files[1])
+    return ingest("judged", docs.path, queries=files[0], qrels=files[1])
 
 
 def test_documents_keep_their_links_and_get_queries(docs, tmp_path):
@@ -150,7 +151,7 @@ def test_files_that_have_nothing_in_common_are_refused_with_ids_of_both(
 def test_a_collection_with_queries_is_refused(docs, tmp_path):
     made = judged(docs, tmp_path, tsv(ASKED), tsv(JUDGED))
     with pytest.raises(BadInput, match="it has queries already"):
-        ingest_judged(made.path, queries=tmp_path / "q.tsv", qrels=tmp_path / "r.tsv")
+        ingest("judged", made.path, queries=tmp_path / "q.tsv", qrels=tmp_path / "r.tsv")
 
 
 def test_frames_and_rows_in_memory_are_taken(docs):

@@ -5,7 +5,7 @@ import gzip
 import polars as pl
 import pytest
 
-from ssi_core.corpus.judged_rows import PAGES, QUERIES, SCORES, read_judged
+from ssi_core.corpus.judged.rows import PAGES, QUERIES, SCORES, read_judged
 from ssi_core.types import BadInput
 
 ROWS = [("a query", "d1", 3.0), ("07", "d2", 0.0)]
@@ -31,8 +31,8 @@ def test_tables_and_qrels_hold_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("query,document,grade\na,d1,good\n", "line 2 is .*a number as the grade"),
-        ("query,document,grade\na,d1,1\n,d2,1\n", "line 3 is"),
+        ("query,document,grade\na,d1,good\n", "line 2 has .*a number as the grade"),
+        ("query,document,grade\na,d1,1\n,d2,1\n", "line 3 has"),
         ("query,document\na,d1\n", "grade"),
     ],
 )

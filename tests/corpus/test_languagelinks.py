@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.corpus.languagelinks import (
+from ssi_core.corpus.mates.languagelinks import (
     Source,
     read_interlanguage,
     read_langlinks,

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import DOCUMENTS, ENDS, open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.types import BadInput, Refused
 from tests.corpus import dumps
+from tests.sources import ingest
 
 
 def tables_of(path):
@@ -34,7 +34,7 @@ def test_each_page_and_each_link_falls_into_one_category(tmp_path):
         dumps.page(14, "Loop", redirect="Loop"),
     )  # fmt: skip
     path = dumps.write(tmp_path / "enwiki-1-pages-articles.xml.bz2", text)
-    made = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    made = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     dumps.accounts(made)
     documents, links = tables_of(tmp_path / "out")
     assert documents["id"].to_list() == ["1", "2", "8", "10"]
@@ -69,13 +69,13 @@ def test_a_page_of_tables_only_has_the_text_of_its_cells(tmp_path):
         dumps.page(4, "List", "{|\n| a\n|}", ns=1),
     )
     path = dumps.write(tmp_path / "enwiki-1.xml", text)
-    whole = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    whole = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     dumps.accounts(whole)
     documents, links = tables_of(tmp_path / "out")
     assert documents["text"].to_list() == ["Year\nCity\n1896\nAthens", "A city."]
     assert set(links.rows()) == {("1", "2"), ("2", "1")}
     assert (whole.counts["pages_of_tables"], whole.skipped["page_empty"]) == (1, 1)
-    again = ingest_wikipedia([path], tmp_path / "again", processes=1, since=tmp_path / "out")
+    again = ingest("wikipedia", [path], tmp_path / "again", processes=1, since=tmp_path / "out")
     assert again.counts["pages_of_tables"] == 1
     assert again.counts["since"]["kept"] == 4
 
@@ -84,14 +84,14 @@ def test_cities_that_a_template_names_by_their_page_are_two_documents(tmp_path):
     text = "'''{{PAGENAME}}''' is a city."
     cities = dumps.xml(dumps.page(1, "Lyon", text), dumps.page(2, "Rome", text))
     path = dumps.write(tmp_path / "enwiki-1.xml", cities)
-    assert ingest_wikipedia([path], tmp_path / "out", processes=1).skipped["page_duplicate"] == 0
+    assert ingest("wikipedia", [path], tmp_path / "out", processes=1).skipped["page_duplicate"] == 0
     documents, _ = tables_of(tmp_path / "out")
     assert documents["text"].to_list() == ["Lyon is a city.", "Rome is a city."]
 
 
 def test_parts_have_the_stated_schema(tmp_path):
     path = dumps.write(tmp_path / "jawiki-1.xml", dumps.xml(*dumps.many(40)))
-    ingest_wikipedia([path], tmp_path / "out", processes=1, part_bytes=4000)
+    ingest("wikipedia", [path], tmp_path / "out", processes=1, part_bytes=4000)
     documents, links = tables_of(tmp_path / "out")
     assert dict(documents.schema) == DOCUMENTS
     assert dict(links.schema) == ENDS
@@ -108,13 +108,14 @@ def test_any_way_of_reading_gives_the_same_corpus(tmp_path):
     pages = dumps.many(300)
     single = dumps.write(tmp_path / "enwiki-1-pages-articles.xml.bz2", dumps.xml(*pages))
     multi = dumps.write_multistream(tmp_path, pages)
-    serial = ingest_wikipedia([single], tmp_path / "serial", processes=1, part_bytes=20_000)
+    serial = ingest("wikipedia", [single], tmp_path / "serial", processes=1, part_bytes=20_000)
     shown = []
-    parallel = ingest_wikipedia(
+    parallel = ingest(
+        "wikipedia",
         [single], tmp_path / "parallel", processes=2, part_bytes=20_000,
         progress=lambda fraction, message: shown.append(fraction),
     )  # fmt: skip
-    streams = ingest_wikipedia([multi], tmp_path / "streams", processes=2, part_bytes=20_000)
+    streams = ingest("wikipedia", [multi], tmp_path / "streams", processes=2, part_bytes=20_000)
     dumps.accounts(serial)
     assert serial.key == parallel.key
     assert shown == sorted(shown)
@@ -129,39 +130,41 @@ def test_any_way_of_reading_gives_the_same_corpus(tmp_path):
 def test_several_files_make_one_corpus(tmp_path):
     one = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(dumps.page(1, "A", "a [[B]]")))
     two = dumps.write(tmp_path / "enwiki-2.xml", dumps.xml(dumps.page(2, "B", "b [[A]]")))
-    ingest_wikipedia([one, two], tmp_path / "out", processes=1)
+    ingest("wikipedia", [one, two], tmp_path / "out", processes=1)
     assert set(tables_of(tmp_path / "out")[1].rows()) == {("1", "2"), ("2", "1")}
     other = dumps.write(tmp_path / "dewiki-2.xml", dumps.xml(dumps.page(2, "B", "b [[A]]")))
     with pytest.raises(BadInput, match=r"dewiki.*'de'.*'en'"):
-        ingest_wikipedia([one, other], tmp_path / "mixed")
+        ingest("wikipedia", [one, other], tmp_path / "mixed")
 
 
 def test_a_corpus_without_links_can_be_read(tmp_path):
     path = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(dumps.page(1, "A", "alone")))
-    assert ingest_wikipedia([path], tmp_path / "out", processes=1).counts["links"] == 0
+    assert ingest("wikipedia", [path], tmp_path / "out", processes=1).counts["links"] == 0
     assert tables_of(tmp_path / "out")[1].height == 0
 
 
 def test_a_second_run_returns_at_once_and_another_input_is_refused(tmp_path):
     path = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(dumps.page(1, "A", "a")))
-    first = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    first = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     stamp = (tmp_path / "out" / "artefact.json").stat().st_mtime_ns
-    assert ingest_wikipedia([path], tmp_path / "out", processes=1) == first
+    assert ingest("wikipedia", [path], tmp_path / "out", processes=1) == first
     assert (tmp_path / "out" / "artefact.json").stat().st_mtime_ns == stamp
     dumps.write(path, dumps.xml(dumps.page(1, "A", "other")))
     with pytest.raises(Refused, match="--force"):
-        ingest_wikipedia([path], tmp_path / "out", processes=1)
-    ingest_wikipedia([path], tmp_path / "out", processes=1, force=True)
+        ingest("wikipedia", [path], tmp_path / "out", processes=1)
+    ingest("wikipedia", [path], tmp_path / "out", processes=1, force=True)
     assert tables_of(tmp_path / "out")[0]["text"].to_list() == ["other"]
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_bad_input_leaves_what_was_whole(tmp_path, processes):
     path = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(*dumps.many(60)))
-    whole = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    whole = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     dumps.write(path, dumps.xml(*dumps.many(60)).encode().replace(b"word40", b"\xff"))
     with pytest.raises(BadInput, match="'Page 40'"):
-        ingest_wikipedia([path], tmp_path / "out", processes=processes, part_bytes=5000, force=True)
+        ingest(
+            "wikipedia", [path], tmp_path / "out", processes=processes, part_bytes=5000, force=True
+        )
     assert open_collection(tmp_path / "out").artefact == whole
     assert sorted(p.name for p in tmp_path.iterdir()) == ["enwiki-1.xml", "out"]
 
@@ -169,14 +172,14 @@ def test_bad_input_leaves_what_was_whole(tmp_path, processes):
 def test_a_dump_without_articles(tmp_path):
     path = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(dumps.page(1, "A", redirect="B")))
     with pytest.raises(BadInput, match="no page of the main namespace"):
-        ingest_wikipedia([path], tmp_path / "out", processes=1)
-    with pytest.raises(ValueError, match="at least one"):
-        ingest_wikipedia([], tmp_path / "out")
+        ingest("wikipedia", [path], tmp_path / "out", processes=1)
+    with pytest.raises(ValueError, match="give DUMPS"):
+        ingest("wikipedia", [], tmp_path / "out")
 
 
 def test_the_english_excerpt(tmp_path):
     path = dumps.real_data("wiki-dumps", "enwiki-pages-articles1-p10p30302-shortened.xml.bz2")
-    made = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    made = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     dumps.accounts(made)
     assert made.counts["pages"] == 206
     assert made.counts["documents"] == 106
@@ -198,7 +201,7 @@ def test_the_english_excerpt(tmp_path):
 )
 def test_excerpts_under_a_foreign_header(tmp_path, name, language, word):
     path = dumps.real_data("wiki-dumps", f"{name}-minidump.xml.bz2")
-    made = ingest_wikipedia([path], tmp_path / "out", processes=1)
+    made = ingest("wikipedia", [path], tmp_path / "out", processes=1)
     dumps.accounts(made)
     documents, _ = tables_of(tmp_path / "out")
     assert set(documents["language"]) == {language}

@@ -11,9 +11,9 @@ from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.command.process import OUTPUTS, refuse_outputs
 from ssi_core.command.verb import run
-from ssi_core.corpus.table import ingest_table
 from ssi_core.types import LONGEST_MESSAGE, BadInput, Inapplicable, Refused
 from tests.robust.tally import attempt
+from tests.sources import ingest
 
 pytestmark = pytest.mark.hostile("outputs")
 
@@ -22,7 +22,7 @@ def test_messages_cut_what_they_quote(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"column{n}{'x' * 500}" for n in range(5000)) + "\n1\n")
     with pytest.raises(BadInput, match=r"--column text=NAME$") as refused, attempt():
-        ingest_table([path], tmp_path / "out")
+        ingest("table", [path], tmp_path / "out")
     assert str(path) in str(refused.value)
     assert len(str(refused.value)) <= LONGEST_MESSAGE
     assert len(str(BadInput("x" * 10**6))) <= LONGEST_MESSAGE
@@ -81,7 +81,7 @@ def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch
     pytest.importorskip("ssi_core.guests", reason="no verb of a guest is here")
     monkeypatch.chdir(tmp_path)
     lines(tmp_path / "a.jsonl")
-    corpus = ingest_table([tmp_path / "a.jsonl"], tmp_path / "corpus")
+    corpus = ingest("table", [tmp_path / "a.jsonl"], tmp_path / "corpus")
     given = ["--root", "root", "rank", "summary", "concepts", "corpus", "--out", "corpus"]
     with attempt() as seen:
         assert seen.code(run(cli, given)) == 3
@@ -90,7 +90,7 @@ def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch
 
 
 def test_the_store_does_not_replace_what_an_artefact_is_made_from(tmp_path):
-    corpus = ingest_table([lines(tmp_path / "a.jsonl")], tmp_path / "corpus")
+    corpus = ingest("table", [lines(tmp_path / "a.jsonl")], tmp_path / "corpus")
     given = {"out": corpus.path, "force": True, "data": True}
     with pytest.raises(BadInput, match="the output is an input"), attempt():
         store.open_or_make("task", {}, {"corpus": corpus.key}, lambda building: None, **given)

@@ -8,17 +8,15 @@ import pytest
 import zstandard
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.beir import ingest_beir
-from ssi_core.corpus.folder import ingest_folder, read_page
-from ssi_core.corpus.table import ingest_table
-from ssi_core.corpus.trec import ingest_trec, read_topics
-from ssi_core.datasets.smart import ingest_collection
+from ssi_core.corpus.judged.trec import read_topics
+from ssi_core.corpus.web.folder import read_page
 from ssi_core.tasks.judged import read_judgements
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data
 from tests.datasets.test_smart import write
+from tests.sources import ingest
 
 DOCUMENTS = [
     {"docno": "a", "headline": "Cars", "body": "an old car", "section": "x", "links": ["b", "z"]},
@@ -53,7 +51,7 @@ def read(artefact):
 
 
 def test_every_document_and_every_link_is_accounted_for(articles, links, tmp_path):
-    artefact = ingest_table([articles], tmp_path / "out", links=[links], labels=["section"])
+    artefact = ingest("table", [articles], tmp_path / "out", links=[links], labels=["section"])
     documents, ends = read(artefact)
     assert documents["id"].to_list() == ["a", "b", "c"]
     assert documents["title"].to_list() == ["Cars", "the moon and the stars", "Bread"]
@@ -92,7 +90,7 @@ def test_all_formats_are_the_same_corpus(articles, links, tmp_path):
     (tmp_path / "packed.csv.zst").write_bytes(zstandard.compress(text))
     names = ["articles.csv", "articles.tsv", "articles.parquet", "packed.csv.gz", "packed.csv.zst"]
     results = [
-        read(ingest_table([tmp_path / name], tmp_path / f"out-{name}", links=[links]))
+        read(ingest("table", [tmp_path / name], tmp_path / f"out-{name}", links=[links]))
         for name in names
     ]
     for documents, ends in results:
@@ -106,10 +104,10 @@ def test_a_packed_file_that_is_cut_off_is_an_error(tmp_path, cut):
     data = zstandard.compress(text.encode())
     (tmp_path / "a.csv.zst").write_bytes(data + data[:-cut])
     with pytest.raises(BadInput, match=r"a\.csv\.zst: .*within a frame"):
-        ingest_table([tmp_path / "a.csv.zst"], tmp_path / "out")
+        ingest("table", [tmp_path / "a.csv.zst"], tmp_path / "out")
     # Frames may follow each other.
     (tmp_path / "a.csv.zst").write_bytes(data + zstandard.compress(b"5001,more\n"))
-    artefact = ingest_table([tmp_path / "a.csv.zst"], tmp_path / "out")
+    artefact = ingest("table", [tmp_path / "a.csv.zst"], tmp_path / "out")
     assert artefact.counts["documents"] == 5001
 
 
@@ -118,20 +116,20 @@ def test_lists_of_links_in_parquet_are_read(tmp_path):
         {"id": [1, 2, 3], "text": ["one", "two", "three"], "links": [[2, 3], [], None]}
     )
     frame.write_parquet(tmp_path / "a.parquet")
-    _, ends = read(ingest_table([tmp_path / "a.parquet"], tmp_path / "out"))
+    _, ends = read(ingest("table", [tmp_path / "a.parquet"], tmp_path / "out"))
     assert ends == {("1", "2"), ("1", "3")}
 
 
 def test_columns_are_declared_where_the_guess_is_wrong(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [{"nr": 7, "words": "one"}, {"nr": 8, "words": "two"}])
     with pytest.raises(BadInput, match=r"which column is the text\? Its columns are: nr, words"):
-        ingest_table([path], tmp_path / "out")
+        ingest("table", [path], tmp_path / "out")
     with pytest.raises(BadInput, match="there is no column 'word' for 'text'"):
-        ingest_table([path], tmp_path / "out", columns={"text": "word"})
-    artefact = ingest_table([path], tmp_path / "out", columns={"text": "words", "id": "nr"})
+        ingest("table", [path], tmp_path / "out", columns={"text": "word"})
+    artefact = ingest("table", [path], tmp_path / "out", columns={"text": "words", "id": "nr"})
     assert read(artefact)[0]["id"].to_list() == ["7", "8"]
     # Without a name of its own a document has that of its line.
-    artefact = ingest_table([path], tmp_path / "lines", columns={"text": "words"})
+    artefact = ingest("table", [path], tmp_path / "lines", columns={"text": "words"})
     assert read(artefact)[0]["id"].to_list() == ["1", "2"]
 
 
@@ -140,7 +138,7 @@ def test_a_year_is_a_document_like_another(tmp_path):
         tmp_path / "a.jsonl", [{"id": "1984", "text": "a novel"}, {"id": "x", "text": "b"}]
     )
     (tmp_path / "links.csv").write_text("x,1984\nx,1984\n")
-    artefact = ingest_table([path], tmp_path / "out", links=[tmp_path / "links.csv"], columns={})
+    artefact = ingest("table", [path], tmp_path / "out", links=[tmp_path / "links.csv"], columns={})
     assert read(artefact)[1] == {("x", "1984")}
 
 
@@ -156,7 +154,7 @@ def test_a_year_is_a_document_like_another(tmp_path):
 def test_bad_tables_are_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(BadInput, match=message) as caught:
-        ingest_table([tmp_path / name], tmp_path / "out")
+        ingest("table", [tmp_path / name], tmp_path / "out")
     assert name in str(caught.value)
 
 
@@ -164,16 +162,16 @@ def test_links_that_lead_nowhere_are_an_error(articles, tmp_path):
     (tmp_path / "links.csv").write_text("from,to\nq,r\n")
     plain = write_lines(tmp_path / "plain.jsonl", [{"id": "a", "text": "b"}])
     with pytest.raises(BadInput, match=r"none of its 1 links is between two documents.*'q'"):
-        ingest_table([plain], tmp_path / "out", links=[tmp_path / "links.csv"])
+        ingest("table", [plain], tmp_path / "out", links=[tmp_path / "links.csv"])
     (tmp_path / "three.csv").write_text("a,b,c\nq,r,s\n")
     with pytest.raises(BadInput, match="which columns are the two ends"):
-        ingest_table([plain], tmp_path / "out", links=[tmp_path / "three.csv"])
+        ingest("table", [plain], tmp_path / "out", links=[tmp_path / "three.csv"])
 
 
 def test_a_row_that_is_none_is_counted(tmp_path, caplog):
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "one"}\nbroken\n{"id": 2, "text": "two"}\n')
-    artefact = ingest_table([path], tmp_path / "out")
+    artefact = ingest("table", [path], tmp_path / "out")
     assert artefact.skipped["row_json"] == 1
     assert "line 2 is no row" in caplog.text
 
@@ -181,7 +179,7 @@ def test_a_row_that_is_none_is_counted(tmp_path, caplog):
 def test_the_language_is_guessed_from_the_script(tmp_path):
     texts = ["一座古老的城市在河边", "月亮和星星都很亮"]
     path = write_lines(tmp_path / "a.jsonl", [{"text": text} for text in texts])
-    artefact = ingest_table([path], tmp_path / "out")
+    artefact = ingest("table", [path], tmp_path / "out")
     assert read(artefact)[0]["language"].to_list() == ["zh", "zh"]
     assert artefact.counts["language"].startswith("zh (guessed")
 
@@ -211,7 +209,7 @@ def site(tmp_path):
 
 
 def test_a_folder_gives_pages_and_the_links_between_them(site, tmp_path):
-    artefact = ingest_folder(site, tmp_path / "out")
+    artefact = ingest("folder", site, tmp_path / "out")
     documents, ends = read(artefact)
     found = {row["id"]: row for row in documents.iter_rows(named=True)}
     assert set(found) == {"index.md", "cars/old.md", "moon.html", "notes.txt"}
@@ -241,10 +239,10 @@ def test_a_folder_gives_pages_and_the_links_between_them(site, tmp_path):
 
 
 def test_another_byte_is_another_corpus(site, tmp_path):
-    first = ingest_folder(site, tmp_path / "one")
-    assert ingest_folder(site, tmp_path / "two").key == first.key
+    first = ingest("folder", site, tmp_path / "one")
+    assert ingest("folder", site, tmp_path / "two").key == first.key
     (site / "notes.txt").write_text("other words")
-    assert ingest_folder(site, tmp_path / "three").key != first.key
+    assert ingest("folder", site, tmp_path / "three").key != first.key
 
 
 def test_a_page_in_another_encoding_says_so(tmp_path):
@@ -260,10 +258,10 @@ def test_a_page_in_another_encoding_says_so(tmp_path):
 
 def test_what_is_no_folder_of_pages_is_named(tmp_path):
     with pytest.raises(BadInput, match="no such folder"):
-        ingest_folder(tmp_path / "absent", tmp_path / "out")
+        ingest("folder", tmp_path / "absent", tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="no page is in it"):
-        ingest_folder(tmp_path / "empty", tmp_path / "out")
+        ingest("folder", tmp_path / "empty", tmp_path / "out")
 
 
 def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path):
@@ -274,14 +272,16 @@ def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path)
     for n, name in enumerate(names):
         linked = " ".join(f"[{names[to]}]({names[to]}.md)" for source, to in near if source == n)
         (site / f"{name}.md").write_text(f"# {name}\n\nwords of page {n} {linked}\n")
-    folder = ingest_folder(site, tmp_path / "a")
+    folder = ingest("folder", site, tmp_path / "a")
     folder_documents, folder_links = read(folder)
     rows = folder_documents.select("id", "title", "text").to_dicts()
     write_lines(tmp_path / "pages.jsonl", rows)
     rows = [(f"{names[a]}.md", f"{names[b]}.md", names[b]) for a, b in reversed(near)]
     schema = ["from", "to", "anchor"]
     pl.DataFrame(rows, schema, orient="row").write_csv(tmp_path / "ends.csv")
-    table = ingest_table([tmp_path / "pages.jsonl"], tmp_path / "b", links=[tmp_path / "ends.csv"])
+    table = ingest(
+        "table", [tmp_path / "pages.jsonl"], tmp_path / "b", links=[tmp_path / "ends.csv"]
+    )
     documents, links = read(table)
     assert documents.drop("timestamp", "url").equals(folder_documents.drop("timestamp", "url"))
     assert links == folder_links
@@ -297,7 +297,7 @@ def test_the_words_of_links_in_a_table_are_anchors(articles, tmp_path, monkeypat
     (tmp_path / "one.csv").write_text("from,to,text\na,b,The  Moon\nc,a,\nc,a,Ｃars\na,z,lost\n")
     (tmp_path / "two.csv").write_text("from,to,text\nc,a,*\na,b,the moon\nb,c,bread\n")
     files = [tmp_path / "one.csv", tmp_path / "two.csv"]
-    artefact = ingest_table([articles], tmp_path / "out", links=files)
+    artefact = ingest("table", [articles], tmp_path / "out", links=files)
     opened = open_collection(artefact.path)
     assert opened.relevant == ("link", "anchor")
     assert opened.frame("relations/anchor").rows() == [
@@ -325,8 +325,8 @@ def test_the_words_of_links_in_a_table_are_anchors(articles, tmp_path, monkeypat
 )
 def test_the_columns_of_links_are_guessed_or_declared(articles, tmp_path, header, declared, roles):
     (tmp_path / "links.csv").write_text(f"{header}\na,b,it\nb,a,it\n")
-    artefact = ingest_table(
-        [articles], tmp_path / "out", links=[tmp_path / "links.csv"], columns=declared
+    artefact = ingest(
+        "table", [articles], tmp_path / "out", links=[tmp_path / "links.csv"], columns=declared
     )
     columns = artefact.counts["link_columns"]
     assert tuple(columns.get(role) for role in ("source", "target", "anchor")) == roles
@@ -339,7 +339,7 @@ def test_links_of_a_folder_leave_their_words(tmp_path):
     (site / "b.md").write_text("# B\n\n[[a|Ｆｉｒｓｔ]] [→](a.md) [self](b.md) [no](c.md)\n")
     (site / "c.html").write_text(f"<p>c <a href='a.md'>{'long ' * 60}</a><a href='b.md'><img></a>")
     (site / "d.md").write_text("---\nurl: https://example.org/d\n---\n# D\n\nnothing")
-    artefact = ingest_folder(site, tmp_path / "out")
+    artefact = ingest("folder", site, tmp_path / "out")
     opened = open_collection(artefact.path)
     assert sorted(opened.frame("relations/anchor").rows()) == [
         ("a.md", "b.md", "the old car", 2),
@@ -363,7 +363,7 @@ def test_links_of_a_folder_leave_their_words(tmp_path):
 @pytest.fixture
 def cranfield(tmp_path):
     lines = "1 1 1\n1 2 4\n1 10 -1\n2 2 2\n"
-    return ingest_collection(write(tmp_path / "cranfield", lines), tmp_path / "smart")
+    return ingest("collection", write(tmp_path / "cranfield", lines), tmp_path / "smart")
 
 
 def as_beir(artefact, directory):
@@ -387,7 +387,7 @@ def as_beir(artefact, directory):
 
 
 def test_beir_has_the_queries_and_judgements_of_the_collection(cranfield, tmp_path):
-    beir = ingest_beir(as_beir(cranfield, tmp_path / "beir"), tmp_path / "out")
+    beir = ingest("beir", as_beir(cranfield, tmp_path / "beir"), tmp_path / "out")
     for table in ("queries", "relations/judgement"):
         own, theirs = (pl.read_parquet(one.path / table) for one in (beir, cranfield))
         columns = theirs.columns
@@ -398,8 +398,8 @@ def test_beir_has_the_queries_and_judgements_of_the_collection(cranfield, tmp_pa
 
 def test_cranfield_in_the_format_of_beir_is_cranfield(tmp_path):
     published = real_data("ir-test-collections/cranfield")
-    smart = ingest_collection(published, tmp_path / "smart")
-    beir = ingest_beir(as_beir(smart, tmp_path / "beir"), tmp_path / "out")
+    smart = ingest("collection", published, tmp_path / "smart")
+    beir = ingest("beir", as_beir(smart, tmp_path / "beir"), tmp_path / "out")
     columns = ["id", "text"]
     documents, theirs = (read(one)[0].select(columns) for one in (beir, smart))
     assert documents.equals(theirs)
@@ -412,16 +412,16 @@ def test_what_is_missing_of_beir_is_named(cranfield, tmp_path):
     directory = as_beir(cranfield, tmp_path / "beir")
     (directory / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t2\tgood\n")
     with pytest.raises(BadInput, match=r"line 2: the score is 'good'"):
-        ingest_beir(directory, tmp_path / "out")
+        ingest("beir", directory, tmp_path / "out")
     (directory / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
     with pytest.raises(BadInput, match="Do the ids of the three files belong together"):
-        ingest_beir(directory, tmp_path / "out")
+        ingest("beir", directory, tmp_path / "out")
     (directory / "qrels" / "test.tsv").unlink()
     with pytest.raises(BadInput, match="no judgements"):
-        ingest_beir(directory, tmp_path / "out")
+        ingest("beir", directory, tmp_path / "out")
     (directory / "queries.jsonl").unlink()
     with pytest.raises(BadInput, match=r"queries\.jsonl: there is no such file"):
-        ingest_beir(directory, tmp_path / "out")
+        ingest("beir", directory, tmp_path / "out")
 
 
 TREC = """<DOC>
@@ -465,10 +465,13 @@ def trec(tmp_path):
     return tmp_path
 
 
+def ingest_trec(place, out="out", **settings):
+    files = {"topics": place / "topics", "qrels": place / "qrels"}
+    return ingest("trec", place / "docs.gz", place / out, **files, **settings)
+
+
 def test_files_of_trec(trec):
-    artefact = ingest_trec(
-        [trec / "docs.gz"], trec / "topics", trec / "qrels", trec / "out", fields=("title", "desc")
-    )
+    artefact = ingest_trec(trec, fields=("title", "desc"))
     documents, _ = read(artefact)
     assert documents.select("id", "title", "text").rows() == [
         ("FT911-3", "An old & fast car", "An old & fast car\nThe engine\nruns."),
@@ -489,14 +492,13 @@ def test_files_of_trec(trec):
 
 def test_a_scale_beyond_four_is_brought_to_it_and_the_grades_are_kept(trec):
     (trec / "qrels").write_text("51 0 FT911-3 10\n51 0 FT911-4 0\n52 0 FT911-4 5\n")
-    files = ([trec / "docs.gz"], trec / "topics", trec / "qrels")
-    artefact = ingest_trec(*files, trec / "out")
+    artefact = ingest_trec(trec)
     assert judged_pairs(artefact.path)["grade"].to_list() == [10, 0, 5]
     assert artefact.counts["gains"] == {"0": 0, "5": 2, "10": 4}
     assert read_judgements(open_collection(artefact.path))["grade"].to_list() == [4, 0, 2]
     (trec / "qrels").write_text("51 0 FT911-3 nan\n")
     with pytest.raises(BadInput, match="line 1 is '51 0 FT911-3 nan', expected a query"):
-        ingest_trec(*files, trec / "other")
+        ingest_trec(trec, "other")
 
 
 def test_topics_may_be_lines(tmp_path):
@@ -510,7 +512,7 @@ def test_topics_may_be_lines(tmp_path):
 def test_a_document_that_does_not_end_is_named(trec):
     (trec / "docs.gz").write_bytes(gzip.compress(TREC.replace("</DOC>", "").encode()))
     with pytest.raises(BadInput, match="line 10 begins a document within another"):
-        ingest_trec([trec / "docs.gz"], trec / "topics", trec / "qrels", trec / "out")
+        ingest_trec(trec)
 
 
 def test_the_given_sides_are_those_of_the_task(tmp_path):
@@ -533,11 +535,11 @@ def test_the_given_sides_are_those_of_the_task(tmp_path):
         return {task.queries.ids[int(q)] for q in pairs.rows[:, 0]}
 
     judge("test", range(5))
-    corpus = ingest_beir(directory, tmp_path / "test-only")
+    corpus = ingest("beir", directory, tmp_path / "test-only")
     with pytest.raises(BadInput, match="none is given for valid, train"):
         build_task(corpus.path, tmp_path / "none", words="all", relevant="judgement", split="given")
     judge("train", range(5, 30))
-    corpus = ingest_beir(directory, tmp_path / "corpus")
+    corpus = ingest("beir", directory, tmp_path / "corpus")
     path = build_task(
         corpus.path, tmp_path / "task", words="all", relevant="judgement", split="given"
     ).path
@@ -551,7 +553,7 @@ def test_the_given_sides_are_those_of_the_task(tmp_path):
     assert sorted(task.test.grade.tolist()) == [1, 1, 1, 2, 2]
     judge("dev", range(5, 8))
     judge("train", range(8, 30))
-    corpus = ingest_beir(directory, tmp_path / "three")
+    corpus = ingest("beir", directory, tmp_path / "three")
     task = open_task(
         build_task(
             corpus.path, tmp_path / "t3", words="all", relevant="judgement", split="given"

@@ -5,20 +5,20 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.languagelinks import LanguageLinks, Source, read_sitelinks
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.pairing import ingest_mates, pair_up
+from ssi_core.corpus.mates.languagelinks import LanguageLinks, Source, read_sitelinks
+from ssi_core.corpus.mates.pairing import pair_up
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.types import BadInput
 from tests.corpus import dumps
 from tests.corpus.test_languagelinks import item, items, table
+from tests.sources import ingest
 
 
 def corpus(directory, language, *pages):
     dump = dumps.write(
         directory / f"{language}wiki-p.xml.bz2", dumps.xml(*pages, language=language)
     )
-    ingest_wikipedia([dump], directory / language, processes=1)
+    ingest("wikipedia", [dump], directory / language, processes=1)
     return directory / language
 
 
@@ -91,7 +91,7 @@ def translations(path):
 
 def test_mates_from_a_table(corpora, tmp_path):
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"), (2, "fr", "Chien"))
-    made = ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+    made = ingest("mates", out=tmp_path / "out", langlinks=path, corpora=corpora)
     both = open_collection(tmp_path / "out")
     assert translations(both.path) == [("10", "1")]
     assert both.dictionary is None
@@ -105,21 +105,21 @@ def test_mates_from_a_table(corpora, tmp_path):
         assert all(a.samefile(b) for a, b in zip(parts, given.parts("documents"), strict=True))
     # Where the two are does not matter afterwards.
     moved = [place.rename(tmp_path / f"moved-{place.name}") for place in corpora]
-    assert ingest_mates("langlinks", path, *moved, tmp_path / "out") == made
+    assert ingest("mates", out=tmp_path / "out", langlinks=path, corpora=moved) == made
 
 
 def test_mates_with_a_dictionary(corpora, tmp_path):
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "自動車"))
     given = tmp_path / "d.tsv"
     given.write_text("自動車\tcar\n犬\tdog\n犬\tdog\n", encoding="utf-8")
-    made = ingest_mates("langlinks", path, *corpora, tmp_path / "out", dictionary=given)
+    made = ingest("mates", out=tmp_path / "out", langlinks=path, corpora=corpora, dictionary=given)
     assert made.counts["dictionary_entries"] == 2
     assert made.skipped == {"entry_duplicate": 1}
     entries = pl.read_parquet(open_collection(tmp_path / "out").dictionary)
     assert entries.rows() == [("自動車", "car"), ("犬", "dog")]
     given.write_text("自動車\tcar\n", encoding="utf-8")
-    again = ingest_mates(
-        "langlinks", path, *corpora, tmp_path / "out", dictionary=given, force=True
+    again = ingest(
+        "mates", out=tmp_path / "out", langlinks=path, corpora=corpora, dictionary=given, force=True
     )
     assert (again.key != made.key, again.counts["dictionary_entries"]) == (True, 1)
 
@@ -127,26 +127,24 @@ def test_mates_with_a_dictionary(corpora, tmp_path):
 def test_mates_from_wikidata_and_from_wikitext(corpora, tmp_path):
     path = tmp_path / "all.json.gz"
     path.write_bytes(gzip.compress(items(item(enwiki="Auto", jawiki="車"))))
-    ingest_mates("wikidata", path, *corpora, tmp_path / "wikidata")
+    ingest("mates", out=tmp_path / "wikidata", wikidata=path, corpora=corpora)
     assert translations(tmp_path / "wikidata") == [("10", "1")]
     old = dumps.xml(dumps.page(11, "犬", "犬 [[en:Dog]]"), language="ja")
     path = dumps.write(tmp_path / "jawiki-old.xml.bz2", old)
-    ingest_mates("wikitext", path, *corpora, tmp_path / "wikitext", processes=1)
+    ingest("mates", out=tmp_path / "wikitext", wikitext=path, corpora=corpora, processes=1)
     assert translations(tmp_path / "wikitext") == [("11", "2")]
 
 
 def test_no_mates(corpora, tmp_path):
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "fr", "Voiture"))
     with pytest.raises(BadInput, match="no link between 'ja' and 'en'"):
-        ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+        ingest("mates", out=tmp_path / "out", langlinks=path, corpora=corpora)
     path = table(tmp_path / "enwiki-langlinks.sql.gz", (1, "ja", "馬"), (9, "ja", "馬"))
     with pytest.raises(BadInput, match=r"no mates; .*1 query not in corpus, 1 neither in corpus"):
-        ingest_mates("langlinks", path, *corpora, tmp_path / "out")
+        ingest("mates", out=tmp_path / "out", langlinks=path, corpora=corpora)
     with pytest.raises(BadInput, match="are both in 'en'"):
-        ingest_mates("langlinks", path, corpora[1], corpora[1], tmp_path / "out")
+        ingest("mates", out=tmp_path / "out", langlinks=path, corpora=(corpora[1], corpora[1]))
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ValueError, match="source='gossip'"):
-        ingest_mates("gossip", path, *corpora, tmp_path / "out")
 
 
 def test_both_editions_of_the_sample(tmp_path):
@@ -154,10 +152,10 @@ def test_both_editions_of_the_sample(tmp_path):
     places = []
     for language in ("ja", "en"):
         (dump,) = (tmp_path / "sample").glob(f"{language}wiki-*.xml.bz2")
-        ingest_wikipedia([dump], tmp_path / language, processes=1)
+        ingest("wikipedia", [dump], tmp_path / language, processes=1)
         places.append(tmp_path / language)
     (path,) = (tmp_path / "sample").glob("*langlinks.sql.gz")
-    made = ingest_mates("langlinks", path, *places, tmp_path / "out")
+    made = ingest("mates", out=tmp_path / "out", langlinks=path, corpora=places)
     assert made.counts["translations"] == counts["mates"] == made.counts["links_found"]
     assert made.skipped["other_language"] > 0
 
@@ -174,5 +172,5 @@ def test_the_mates_of_the_wikidata_excerpt(tmp_path):
         )
         for language, side in zip(languages, ("query", "document"), strict=True)
     ]  # fmt: skip
-    made = ingest_mates("wikidata", path, *places, tmp_path / "out")
+    made = ingest("mates", out=tmp_path / "out", wikidata=path, corpora=places)
     assert made.counts["translations"] == 336

@@ -12,14 +12,15 @@ import pytest
 
 import ssi_core
 from flows.sources import settings_of
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.command.fields import parameters
 from ssi_core.command.ingest import ingest
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus import inputs, user_texts
-from ssi_core.corpus.source import Source, directory, files, named, option
+from ssi_core.corpus import user_texts
+from ssi_core.corpus.source import Source, directory, files, option
 from ssi_core.corpus.sources import SOURCES, source_named, source_of
+from ssi_core.registry import load
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 
@@ -35,21 +36,18 @@ class Lines(Source):
     paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
     skip: int = option(0, "Lines at the beginning that are left out", "--skip-lines")
 
-    def read(self, **place):
-        """Make the collection."""
+    def identity(self):
+        """Return the settings that change what is written."""
+        return {"source": "lines", "skip": self.skip}
+
+    def build(self, building, progress=None):
+        """Write the documents."""
         import polars as pl
 
         (path,) = self.paths
-
-        def make(building):
-            texts = path.read_text(encoding="utf-8").splitlines()[self.skip :]
-            rows = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "text": texts})
-            user_texts.write_own(building, [rows], [], where=path)
-
-        digests = inputs.digest_inputs([path])
-        settings = {"source": "lines", "skip": self.skip}
-        how = {name: place.get(name) for name in ("out", "force")}
-        return store.open_or_make(collection.KIND, settings, digests, make, **how)
+        texts = path.read_text(encoding="utf-8").splitlines()[self.skip :]
+        rows = pl.DataFrame({"id": [str(n) for n in range(len(texts))], "text": texts})
+        user_texts.write_own(building, [rows], [], where=path)
 
 
 @pytest.fixture
@@ -123,14 +121,15 @@ def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_function_of_a_source_takes_its_settings(name):
+def test_every_source_has_something_that_builds_its_collection(name):
     source = source_named(name)
-    if source.reader:
-        known = inspect.signature(named(source.reader)).parameters.keys()
-        assert source.model_fields.keys() - known == {"paths"}
-        assert known >= {"out", "force", "progress"}
+    if source.builder:
+        taken = inspect.signature(load(source.builder)).parameters
+        assert list(taken) == ["building", "source", "progress"]
     else:
-        assert source.read is not Source.read
+        assert any(
+            getattr(source, method) is not getattr(Source, method) for method in ("build", "read")
+        )
 
 
 def test_a_path_is_of_the_first_source_that_it_looks_like(poems, tmp_path, monkeypatch):
@@ -251,5 +250,5 @@ def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
 def test_one_name_may_be_a_number_in_one_source_and_a_path_in_another():
     settings = settings_of("ingest-clicks", "clicks")
     assert settings(source="sample-clicks", documents=2000).chosen().documents == 2000
-    given = {"source": "clicks", "paths": ["log.csv"], "columns": "map.toml"}
+    given = {"source": "clicks", "paths": ["log.csv"], "map": "map.toml"}
     assert settings(**given, documents="ads.tsv").chosen().documents == Path("ads.tsv")

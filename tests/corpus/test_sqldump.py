@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.corpus import inputs, sqldump
+from ssi_core.corpus import inputs
+from ssi_core.corpus.mates import sqldump
 from ssi_core.sample.dumps import LanglinksWriter
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data

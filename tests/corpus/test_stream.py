@@ -6,12 +6,12 @@ import sys
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus import stream
-from ssi_core.corpus.dump import index_of, read_pieces
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.corpus.pages import read_pages
+from ssi_core.corpus.wiki import stream
+from ssi_core.corpus.wiki.dump import index_of, read_pieces
+from ssi_core.corpus.wiki.pages import read_pages
 from ssi_core.types import BadInput
 from tests.corpus import dumps
+from tests.sources import ingest
 
 LIMIT = 4000
 LARGE = dumps.page(99, "Large", "word " * 5000)
@@ -51,17 +51,22 @@ def test_pages_that_are_too_large_are_left_out_and_counted(tmp_path, size, suffi
 @pytest.mark.usefixtures("limit")
 def test_a_large_page_is_in_the_account_of_the_corpus(tmp_path):
     path = dumps.write(tmp_path / "enwiki-1.xml", dumps.xml(*with_large()))
-    whole = ingest_wikipedia([path], tmp_path / "out", processes=1, part_bytes=3000)
+    whole = ingest("wikipedia", [path], tmp_path / "out", processes=1, part_bytes=3000)
     dumps.accounts(whole)
     assert (whole.counts["pages"], whole.skipped["page_too_large"]) == (35, 5)
-    again = ingest_wikipedia(
-        [path], tmp_path / "again", processes=1, part_bytes=3000, since=tmp_path / "out"
+    again = ingest(
+        "wikipedia",
+        [path],
+        tmp_path / "again",
+        processes=1,
+        part_bytes=3000,
+        since=tmp_path / "out",
     )
     assert again.skipped == whole.skipped
     assert again.counts["pages"] == 35
     alone = dumps.write(tmp_path / "enwiki-2.xml", dumps.xml(LARGE))
     with pytest.raises(BadInput, match="no page of the main namespace"):
-        ingest_wikipedia([alone], tmp_path / "none", processes=1)
+        ingest("wikipedia", [alone], tmp_path / "none", processes=1)
 
 
 @pytest.mark.usefixtures("limit")
@@ -85,8 +90,8 @@ def test_a_large_page_without_an_end(tmp_path):
 _CHILD = """
 import sys
 from pathlib import Path
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-corpus = ingest_wikipedia([Path(sys.argv[1])], Path(sys.argv[2]), processes=1)
+from tests.sources import ingest
+corpus = ingest("wikipedia", [Path(sys.argv[1])], Path(sys.argv[2]), processes=1)
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(corpus.skipped["page_too_large"], status["VmHWM"].split()[0])
 """
@@ -120,7 +125,7 @@ def test_a_dump_in_utf16_is_read(tmp_path, monkeypatch, mark, suffix):
     wide = dumps.write(tmp_path / f"jawiki-1{suffix}", in_utf16(text, mark))
     plain = dumps.write(tmp_path / f"jawiki-2{suffix}", text)
     for path in (wide, plain):
-        ingest_wikipedia([path], tmp_path / path.stem, processes=1, part_bytes=9000)
+        ingest("wikipedia", [path], tmp_path / path.stem, processes=1, part_bytes=9000)
     documents, same = (open_collection(tmp_path / path.stem).documents for path in (wide, plain))
     assert documents.collect().equals(same.collect())
     assert documents.collect()["text"][-1] == "自動車 🚗 Page 1"

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.datasets.farm_ads import ingest_farm_ads
 from ssi_core.types import BadInput
 from tests.corpora import clicked_pairs
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 LINES = """-1 ad-cheap ad-hay title-hay hay sale
 1 ad-cheap ad-hay title-hay hay sale
@@ -28,7 +28,7 @@ def written(directory, text):
 
 
 def test_sides_share_words_and_a_repeated_line_is_one_pair(tmp_path):
-    found = ingest_farm_ads(written(tmp_path / "in", LINES), tmp_path / "out")
+    found = ingest("farm-ads", written(tmp_path / "in", LINES), tmp_path / "out")
     ads = pl.read_parquet(found.path / "queries" / "*.parquet")
     assert ads["text"].to_list() == ["cheap hay", "tractor"]
     pages = open_collection(found.path).documents.collect()
@@ -44,17 +44,18 @@ def test_sides_share_words_and_a_repeated_line_is_one_pair(tmp_path):
 def test_words_in_another_order_are_another_page(tmp_path):
     text = "1 ad-a b c\n1 ad-a c b\n"
     assert (
-        ingest_farm_ads(written(tmp_path / "in", text), tmp_path / "out").counts["documents"] == 2
+        ingest("farm-ads", written(tmp_path / "in", text), tmp_path / "out").counts["documents"]
+        == 2
     )
 
 
 def test_another_file_is_refused(tmp_path):
     with pytest.raises(BadInput, match="line 1 begins with 'some'"):
-        ingest_farm_ads(written(tmp_path / "in", "some words\n"), tmp_path / "out")
+        ingest("farm-ads", written(tmp_path / "in", "some words\n"), tmp_path / "out")
 
 
 def test_the_published_ads(tmp_path):
-    found = ingest_farm_ads(real_data("farm-ads"), tmp_path / "out")
+    found = ingest("farm-ads", real_data("farm-ads"), tmp_path / "out")
     assert found.counts["lines"] == 3298
     assert found.counts["pairs"] + sum(found.skipped.values()) == 3298
     for side in ("queries", "documents"):

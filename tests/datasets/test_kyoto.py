@@ -6,16 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssi_core.collection import open_collection
-from ssi_core.datasets.kyoto import ingest_kyoto, title_mentions
+from ssi_core.datasets.kyoto import title_mentions
 from ssi_core.types import BadInput, Refused
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import ARTICLES, article, release, sentence
+from tests.sources import ingest
 
 IDS = ["BLD00001", "CLT00002", "CLT00003"]
 
 
 def test_a_small_release(tmp_path):
-    made = ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
+    made = ingest("kyoto", release(tmp_path / "in"), tmp_path / "out")
     both = open_collection(tmp_path / "out")
     assert both.frame("relations/translation").rows() == [(name, name) for name in IDS]
     japanese = pl.read_parquet(both.parts("queries"))
@@ -46,29 +47,29 @@ def test_a_small_release(tmp_path):
     assert made.skipped["malformed"]["GNM/GNM00155.xml"].startswith("line 2, column 12: ")
     assert made.skipped["article_without_text"] == 1
     assert made.skipped["sentence_without_translation"] == 1
-    assert ingest_kyoto(tmp_path / "in", tmp_path / "out") == made
+    assert ingest("kyoto", tmp_path / "in", tmp_path / "out") == made
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_articles_of_some_categories(tmp_path):
     source = release(tmp_path / "in")
-    whole = ingest_kyoto(source, tmp_path / "all")
+    whole = ingest("kyoto", source, tmp_path / "all")
     labels = pl.read_parquet(whole.path / "labels" / "*.parquet")
     categories = ("building", "culture", "culture")
     assert labels.rows() == [(i, "category", c) for i, c in zip(IDS, categories, strict=True)]
-    made = ingest_kyoto(source, tmp_path / "culture", categories=["culture"])
+    made = ingest("kyoto", source, tmp_path / "culture", categories=["culture"])
     assert open_collection(made.path).frame("relations/translation")["source"].to_list() == IDS[1:]
     assert made.skipped["article_of_other_category"] == 3
     # Titles of articles that are left out are mentioned, and lead nowhere.
     assert open_collection(made.path).links.collect().rows() == [("CLT00003", "CLT00002")]
     assert made.key != whole.key
     with pytest.raises(BadInput, match="no category 'tea'; there are: Buddhism, building"):
-        ingest_kyoto(source, tmp_path / "tea", categories=["tea"])
+        ingest("kyoto", source, tmp_path / "tea", categories=["tea"])
 
 
 def test_a_lexicon_in_which_not_every_row_is_an_entry(tmp_path):
     rows = '"j","e",\n"茶","tea",\n"茶","tea",\n"水","",\n"城","castle","was: a castle",\n'
-    made = ingest_kyoto(release(tmp_path / "in", lexicon=rows), tmp_path / "out")
+    made = ingest("kyoto", release(tmp_path / "in", lexicon=rows), tmp_path / "out")
     dictionary = pl.read_parquet(open_collection(made.path).dictionary)
     assert dictionary.rows() == [("茶", "tea"), ("城", "castle")]
     said = {n: made.skipped[n] for n in made.skipped if n.startswith("entry")}
@@ -109,7 +110,7 @@ def test_title_mentions_are_all_occurrences(pages):
 )
 def test_archives_of_another_form(tmp_path, articles, message):
     with pytest.raises(BadInput, match=message):
-        ingest_kyoto(release(tmp_path / "in", articles), tmp_path / "out")
+        ingest("kyoto", release(tmp_path / "in", articles), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -119,7 +120,7 @@ def test_an_entity_is_not_followed(tmp_path):
     attack = f'<!DOCTYPE art [<!ENTITY x SYSTEM "file://{secret}">]>'
     page = article("清水寺", "Temple", sentence("&x; 山", "&x; hill"))
     articles = {"BLD/BLD00001.xml": page.replace("<art", attack + "<art", 1)}
-    made = ingest_kyoto(release(tmp_path / "in", articles), tmp_path / "out")
+    made = ingest("kyoto", release(tmp_path / "in", articles), tmp_path / "out")
     texts = pl.read_parquet(made.path / "queries" / "*.parquet")["text"].to_list()
     assert "secret" not in texts[0]
 
@@ -129,10 +130,10 @@ def test_files_that_are_cut_off(tmp_path, name):
     path = release(tmp_path / "in") / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(BadInput, match="Restore"):
-        ingest_kyoto(tmp_path / "in", tmp_path / "out")
+        ingest("kyoto", tmp_path / "in", tmp_path / "out")
     path.unlink()
     with pytest.raises(BadInput, match="no such file"):
-        ingest_kyoto(tmp_path / "in", tmp_path / "out")
+        ingest("kyoto", tmp_path / "in", tmp_path / "out")
 
 
 def test_a_lexicon_in_another_encoding(tmp_path):
@@ -140,20 +141,20 @@ def test_a_lexicon_in_another_encoding(tmp_path):
     release(tmp_path / "in", lexicon="a,b\n")
     path.write_bytes(gzip.compress("日本語,英語\n茶,tea\n".encode("shift_jis")))
     with pytest.raises(BadInput, match="kyoto_lexicon"):
-        ingest_kyoto(tmp_path / "in", tmp_path / "out")
+        ingest("kyoto", tmp_path / "in", tmp_path / "out")
 
 
 def test_another_release_is_not_written_over(tmp_path):
-    made = ingest_kyoto(release(tmp_path / "in"), tmp_path / "out")
+    made = ingest("kyoto", release(tmp_path / "in"), tmp_path / "out")
     release(tmp_path / "in", lexicon='"j","e",\n"茶","tea",\n')
     with pytest.raises(Refused, match="--force"):
-        ingest_kyoto(tmp_path / "in", tmp_path / "out")
-    assert ingest_kyoto(tmp_path / "in", tmp_path / "out", force=True).key != made.key
+        ingest("kyoto", tmp_path / "in", tmp_path / "out")
+    assert ingest("kyoto", tmp_path / "in", tmp_path / "out", force=True).key != made.key
 
 
 @pytest.mark.slow
 def test_the_published_release(tmp_path):
-    made = ingest_kyoto(real_data("kyoto-ja-en"), tmp_path / "out")
+    made = ingest("kyoto", real_data("kyoto-ja-en"), tmp_path / "out")
     assert made.counts == {
         "files": 11_034,
         "queries": 11_033,

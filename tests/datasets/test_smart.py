@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.datasets.smart import ingest_collection, read_records
+from ssi_core.datasets.smart import read_records
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 DOCUMENTS = """.I 1
 .T
@@ -52,7 +53,7 @@ def table(made, name):
 def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
     """Query 2 of the judgements is the second of the file; code 1 is best, -1 is grade 0."""
     lines = "1 1 1 \r\n1 2 4\n1 10 -1\n2 2 2\n\n2 2 3\n2 77 1\n8 1 1\n"
-    made = ingest_collection(write(tmp_path / "in", lines), tmp_path / "out")
+    made = ingest("collection", write(tmp_path / "in", lines), tmp_path / "out")
     assert judged_pairs(made.path).rows() == [
         ("1", "1", 4), ("1", "2", 1), ("1", "10", 0), ("7", "2", 3),
     ]  # fmt: skip
@@ -73,7 +74,7 @@ def test_cranfield_counts_its_queries_and_grades_backwards(tmp_path):
 
 
 def test_texts_have_the_title_once(tmp_path):
-    made = ingest_collection(write(tmp_path / "in", "1 1 1\n"), tmp_path / "out")
+    made = ingest("collection", write(tmp_path / "in", "1 1 1\n"), tmp_path / "out")
     documents = open_collection(made.path).documents.collect()
     assert documents["id"].to_list() == ["1", "2", "10"]
     assert documents["title"].to_list() == ["wing in a slipstream .", "2", "over two lines"]
@@ -89,16 +90,16 @@ def test_texts_have_the_title_once(tmp_path):
                                    ("cacm.all", "query.text", "qrels.text")])  # fmt: skip
 def test_others_judge_by_number_and_every_line_is_relevant(tmp_path, names):
     lines = "     1     1\t0\t0.0\n07 10  0 0\n"
-    made = ingest_collection(
-        write(tmp_path / "in", lines, names=names, zipped=False), tmp_path / "out"
+    made = ingest(
+        "collection", write(tmp_path / "in", lines, names=names, zipped=False), tmp_path / "out"
     )
     assert judged_pairs(made.path).rows() == [("1", "1", 1), ("7", "10", 1)]
 
 
 def test_a_second_ingestion_finds_it_up_to_date(tmp_path):
     source = write(tmp_path / "in", "1 1 1\n")
-    assert ingest_collection(source, tmp_path / "out") == ingest_collection(
-        source, tmp_path / "out"
+    assert ingest("collection", source, tmp_path / "out") == ingest(
+        "collection", source, tmp_path / "out"
     )
 
 
@@ -115,21 +116,21 @@ def test_a_second_ingestion_finds_it_up_to_date(tmp_path):
 def test_files_of_another_form(tmp_path, judgements, documents, said):
     source = write(tmp_path / "in", judgements, documents)
     with pytest.raises(BadInput, match=said):
-        ingest_collection(source, tmp_path / "out")
+        ingest("collection", source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_files_that_are_missing_or_damaged(tmp_path):
     with pytest.raises(BadInput, match=r"cranfield: cran\.all\.1400.*cacm"):
-        ingest_collection(tmp_path / "nowhere", tmp_path / "out")
+        ingest("collection", tmp_path / "nowhere", tmp_path / "out")
     source = write(tmp_path / "in", "1 1 1\n")
     file = source / "cran.all.1400.gz"
     file.write_bytes(file.read_bytes()[:40])
     with pytest.raises(BadInput, match="Restore"):
-        ingest_collection(source, tmp_path / "out")
+        ingest("collection", source, tmp_path / "out")
     file.write_bytes(gzip.compress(b".I 1\n.W\n\xff\xfe\n"))
     with pytest.raises(BadInput, match="Restore"):
-        ingest_collection(source, tmp_path / "out")
+        ingest("collection", source, tmp_path / "out")
 
 
 def test_a_field_that_is_there_twice_is_joined(tmp_path):
@@ -149,7 +150,7 @@ def test_a_field_that_is_there_twice_is_joined(tmp_path):
 def test_the_published_collections(
     tmp_path, name, documents, queries, judged, judgements, relevant
 ):
-    made = ingest_collection(real_data("ir-test-collections", name), tmp_path / "out")
+    made = ingest("collection", real_data("ir-test-collections", name), tmp_path / "out")
     found = made.counts
     assert found["documents"] == documents
     assert (found["queries"], found["judged_queries"]) == (queries, judged)

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.types import BadInput
 from tests.corpus.dumps import accounts, real_data
+from tests.sources import ingest
 
 TEXT = "   #copyright\n\n{}\n\n2007 Schools Wikipedia Selection. Related\nsubjects: X\n\n   {}\n"
 
@@ -36,7 +36,7 @@ def release(directory, texts=None, links=LINKS, member="plaintext_articles/{}.tx
 
 
 def test_a_small_release(tmp_path):
-    made = ingest_wikispeedia(release(tmp_path / "in"), tmp_path / "out")
+    made = ingest("wikispeedia", release(tmp_path / "in"), tmp_path / "out")
     accounts(made)
     corpus = open_collection(tmp_path / "out")
     documents = corpus.documents.collect()
@@ -48,7 +48,7 @@ def test_a_small_release(tmp_path):
         "page_duplicate": 1, "page_without_text": 1, "link_duplicate": 1, "link_self": 2,
         "link_missing_page": 1, "link_from_missing_page": 1,
     }  # fmt: skip
-    assert ingest_wikispeedia(tmp_path / "in", tmp_path / "out") == made
+    assert ingest("wikispeedia", tmp_path / "in", tmp_path / "out") == made
 
 
 def test_categories_are_labels_of_what_is_a_document(tmp_path):
@@ -56,17 +56,17 @@ def test_categories_are_labels_of_what_is_a_document(tmp_path):
     lines = "# comment\n\nA\tsubject.Art.Painters\nA\tsubject.Art\nA\tsubject.Everyday_life.X\n"
     with gzip.open(source / "categories.tsv.gz", "wt") as file:
         file.write(lines + "Donation\tsubject.Art\n")  # which has no text
-    made = ingest_wikispeedia(source, tmp_path / "out")
+    made = ingest("wikispeedia", source, tmp_path / "out")
     labels = pl.read_parquet(made.path / "labels" / "*.parquet")
     assert labels.rows() == [("A", "category", "Art"), ("A", "category", "Everyday life")]
     # Without the file there are none, and the corpus is another one.
     (source / "categories.tsv.gz").unlink()
-    assert ingest_wikispeedia(source, tmp_path / "plain").key != made.key
+    assert ingest("wikispeedia", source, tmp_path / "plain").key != made.key
     assert not (tmp_path / "plain" / "labels").exists()
     with gzip.open(source / "categories.tsv.gz", "wt") as file:
         file.write("A\tArt\n")
     with pytest.raises(BadInput, match="'Art' does not begin with 'subject"):
-        ingest_wikispeedia(source, tmp_path / "bad")
+        ingest("wikispeedia", source, tmp_path / "bad")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_categories_are_labels_of_what_is_a_document(tmp_path):
 )
 def test_files_of_another_form(tmp_path, change, message):
     with pytest.raises(BadInput, match=message):
-        ingest_wikispeedia(release(tmp_path / "in", **change), tmp_path / "out")
+        ingest("wikispeedia", release(tmp_path / "in", **change), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -89,15 +89,15 @@ def test_files_that_are_cut_off(tmp_path, name):
     path = release(tmp_path / "in") / name
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(BadInput, match="Restore"):
-        ingest_wikispeedia(tmp_path / "in", tmp_path / "out")
+        ingest("wikispeedia", tmp_path / "in", tmp_path / "out")
     path.unlink()
     with pytest.raises(BadInput, match="no such file"):
-        ingest_wikispeedia(tmp_path / "in", tmp_path / "out")
+        ingest("wikispeedia", tmp_path / "in", tmp_path / "out")
 
 
 @pytest.mark.slow
 def test_the_published_release(tmp_path):
-    made = ingest_wikispeedia(real_data("wikispeedia"), tmp_path / "out")
+    made = ingest("wikispeedia", real_data("wikispeedia"), tmp_path / "out")
     accounts(made)
     # 4,598 texts; 8 of them are another one once more, under a second name.
     assert made.counts["pages"] == 4604

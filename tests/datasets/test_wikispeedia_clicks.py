@@ -8,11 +8,12 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
-from ssi_core.datasets.wikispeedia_clicks import clicks_of, ingest_wikispeedia_clicks
+from ssi_core.datasets.wikispeedia_clicks import clicks_of
 from ssi_core.types import BadInput
 from tests.corpora import PAIRS, clicked_pairs
 from tests.corpus.dumps import real_data
 from tests.datasets.test_wikispeedia import release
+from tests.sources import ingest
 
 HEADER = "path_id\tplayer\ttimestamp\tdurationInSec\tpath\trating\n"
 FINISHED = f"""{HEADER}7\tp1\t1227628729\t15\tA;B;<;B;A\t1.0
@@ -65,7 +66,7 @@ def test_a_click_is_on_the_page_that_is_open(path, clicks):
 
 
 def test_games_become_clicks(tmp_path):
-    found = ingest_wikispeedia_clicks(games(tmp_path / "in"), tmp_path / "out")
+    found = ingest("wikispeedia-clicks", games(tmp_path / "in"), tmp_path / "out")
     events = pl.read_parquet(found.path / "impressions" / "*.parquet")
     assert events.schema == pl.Schema(IMPRESSIONS)
     assert events.select("session", "user", "query", "document", "goal").rows() == [
@@ -89,12 +90,12 @@ def test_games_become_clicks(tmp_path):
 def test_a_missing_file_of_paths_is_named(tmp_path):
     (games(tmp_path / "in") / "paths_unfinished.tsv.gz").unlink()
     with pytest.raises(BadInput, match=r"paths_unfinished.tsv.gz: there is no such file"):
-        ingest_wikispeedia_clicks(tmp_path / "in", tmp_path / "out")
+        ingest("wikispeedia-clicks", tmp_path / "in", tmp_path / "out")
 
 
 @pytest.mark.slow
 def test_the_published_clicks(tmp_path):
-    found = ingest_wikispeedia_clicks(real_data("wikispeedia"), tmp_path / "out")
+    found = ingest("wikispeedia-clicks", real_data("wikispeedia"), tmp_path / "out")
     assert found.counts["games"] == 28_718 + 24_875
     assert found.counts["clicks_found"] == 244_091
     skipped = sum(n for name, n in found.skipped.items() if name.startswith("click"))

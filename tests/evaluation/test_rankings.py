@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.visits import read_visits
 from ssi_core.evaluation.rankings import ranking_of
@@ -17,7 +16,7 @@ from tests.corpus.clicks import logs
 def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("rankings")
     log = logs.write_csv(place / "log.csv", logs.rows(60))
-    ingest_clicks([log], logs.form(), place / "clicks", rules=Rules(clicks="weighted"))
+    logs.ingest([log], logs.form(), place / "clicks", rules=Rules(clicks="weighted"))
     build_task(place / "clicks", place / "task", split="users", relevant="click")
     return place
 

@@ -220,7 +220,7 @@ def clicks(place):
     (place / "map.toml").write_text(
         '[columns]\nquery = "query"\nquery_text = "query"\ndocument = "url"\nclicks = "clicks"\n'
     )
-    settings = {"columns": place / "map.toml", "documents": documents.path}
+    settings = {"map": place / "map.toml", "documents": documents.path}
     made = _read("clicks", paths=place / "log.csv", **settings)
     # Links are of the collection, and no clicks.
     return made, {name: i for name, i in expected.items() if name != ANCHORS}

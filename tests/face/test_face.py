@@ -151,6 +151,10 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     explanation = index.explain("boats1", results.hits[0].title)
     total = explanation.frame["part"].sum() + explanation.rest
     assert explanation.score == pytest.approx(total)
+    last = index.search("boats1 boats2", k=len(index)).hits[-1]
+    reasons = index.why("boats1 boats2", last.title, k=1)
+    assert reasons.score == pytest.approx(last.score)
+    assert repr(reasons).startswith(f"{last.title}: place ")
     for shown in (results, explanation, task, docs):
         assert shown._repr_html_().startswith("<table>")
     model.save(tmp_path / "model")

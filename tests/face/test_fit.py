@@ -341,4 +341,4 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
 
 def test_the_help_has_the_default_of_the_budget():
     (budget,) = (one for one in verb.params if one.name == "budget")
-    assert f"{ssi.SSI().budget:,}" in budget.help
+    assert f"{ssi.SSI().budget:,}" in budget.known

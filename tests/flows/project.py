@@ -43,15 +43,15 @@ def write_dump(path: Path) -> Path:
 
 def make(directory: Path) -> Path:
     """Write ``dump.xml.bz2``, ``corpus``, ``task``, and two models with an index each."""
-    from ssi_core.corpus.mediawiki import ingest_wikipedia
     from ssi_core.models.lsi import Lsi
     from ssi_core.models.tfidf import TfIdf
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import build_task, open_task
+    from tests.sources import ingest
 
     dump = write_dump(directory / "dump.xml.bz2")
-    ingest_wikipedia([dump], directory / "corpus", processes=1)
+    ingest("wikipedia", [dump], directory / "corpus", processes=1)
     build_task(directory / "corpus", directory / "task")
     task = open_task(directory / "task")
     for name, model in zip(MODELS, (Lsi(dimensions=3), TfIdf()), strict=True):

@@ -260,7 +260,7 @@ def test_lines_that_were_read_are_not_read_again(ssi, flow_runs, tmp_path):
     assert code == 0
     assert found["counts"].pop("since") == {"rows_taken": 120, "rows_read": 120}
     assert {**found, "path": full["path"]} == full
-    settings = ClicksSettings(paths=[str(days[1])], columns=str(names), clicks="all",
+    settings = ClicksSettings(paths=[str(days[1])], map=str(names), clicks="all",
                               since=str(tmp_path / "first"))  # fmt: skip
     assert read(Path(ingest_clicks(settings))).key == full["key"]
 
@@ -306,11 +306,11 @@ def test_the_flow_reads_a_log_once(flow_runs, tmp_path):
     columns.write_text(
         "[columns]\n" + "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
     )
-    settings = {"paths": [str(log)], "columns": str(columns), "clicks": "all"}
+    settings = {"paths": [str(log)], "map": str(columns), "clicks": "all"}
     made = ingest_clicks(ClicksSettings(**settings))
     assert read(Path(made), "collection").counts["rows"] == len(rows)
     assert ingest_clicks(ClicksSettings(**settings)) == made
-    with pytest.raises(BadInput, match="columns is missing"):
+    with pytest.raises(BadInput, match="map is missing"):
         ingest_clicks(ClicksSettings(paths=[str(log)]))
 
 

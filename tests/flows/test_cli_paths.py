@@ -26,13 +26,12 @@ pytestmark = pytest.mark.trains
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A directory of inputs of every kind, named as a person would, and a root beside them."""
-    from ssi_core.corpus.clicks.build import ingest_clicks
+
     from ssi_core.corpus.clicks.rules import Rules
-    from ssi_core.corpus.mediawiki import ingest_wikipedia
-    from ssi_core.corpus.pairing import ingest_mates
     from ssi_core.models.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.task import build_task, open_task
+    from tests.sources import ingest
 
     directory = tmp_path_factory.mktemp("Ünï [cöde] dir")
     there = directory / "in püt"
@@ -52,11 +51,12 @@ def place(tmp_path_factory):
     write_sample(there / "sample", documents=45)
     for language in ("ja", "en"):
         (dump,) = (there / "sample").glob(f"{language}wiki-*.xml.bz2")
-        ingest_wikipedia([dump], there / language, processes=1)
+        ingest("wikipedia", [dump], there / language, processes=1)
     (there / "sample").glob("*langlinks.sql.gz").__next__().rename(there / "links.sql.gz")
-    ingest_mates("langlinks", there / "links.sql.gz", there / "ja", there / "en", there / "mates")
-    ingest_clicks([there / "log 1.csv"], logs.form(), there / "clicks", rules=Rules("all"))
-    ingest_clicks([there / "log 1.csv"], logs.form(), there / "visits", rules=Rules("weighted"))
+    corpora = (there / "ja", there / "en")
+    ingest("mates", out=there / "mates", langlinks=there / "links.sql.gz", corpora=corpora)
+    logs.ingest([there / "log 1.csv"], logs.form(), there / "clicks", rules=Rules("all"))
+    logs.ingest([there / "log 1.csv"], logs.form(), there / "visits", rules=Rules("weighted"))
     (there / "looks.csv").write_text("position,propensity\n1,1\n2,0.5\n3,0.33\n4,0.25\n")
     build_task(there / "clicks", there / "of clicks", relevant="click")
     task = open_task(there / "of clicks")

@@ -4,7 +4,6 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from tests.corpora import write_mates
 from tests.corpus.clicks import logs
@@ -30,7 +29,7 @@ def test_a_frozen_set_bars_its_links(tmp_path, corpus_dir, capsys, monkeypatch):
 def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     log = logs.write_csv(tmp_path / "log.csv", logs.rows(600))
-    clicks = ingest_clicks([log], logs.form(), tmp_path / "clicks", rules=Rules("all")).path
+    clicks = logs.ingest([log], logs.form(), tmp_path / "clicks", rules=Rules("all")).path
     mates = write_mates(tmp_path / "mates")
     for source, how, excluded in (
         (clicks, (), "frozen_pairs"),

@@ -10,11 +10,11 @@ import pytest
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
-from ssi_core.corpus.folder import ingest_folder
 from ssi_core.tasks.spec import Relevant, TaskSpec
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs
 from tests.flows.pages import REPOSITORY
+from tests.sources import ingest
 
 PAGE = (REPOSITORY / "docs" / "collection.md").read_text(encoding="utf-8")
 RUNS = [("docs/collection.md", None)]
@@ -74,7 +74,7 @@ def test_the_commands_ask_for_what_documents_are_called(own_root, tmp_path, monk
         linked = " ".join(f"[the {n + k}th thing](page{(n + k) % 60}.md)" for k in (1, 2, 3))
         text = f"# Thing {n}\n\nwords of page {n} {linked}\n"
         (tmp_path / "site" / f"page{n}.md").write_text(text)
-    ingest_folder(tmp_path / "site", tmp_path / "corpus")
+    ingest("folder", tmp_path / "site", tmp_path / "corpus")
     monkeypatch.chdir(tmp_path)
     asked = COMMANDS[1:]
     assert [shlex.split(command)[-1] for command in asked] == ["anchors", "titles", "known", "task"]

@@ -17,13 +17,13 @@ import pytest
 
 from flows.reporting.shipped_tables import NEW_DATA, shipped_tables
 from flows.servers.supervisor import GRACE
-from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.sample.encyclopedia import write_sample
 from tests.corpus.clicks import logs
 from tests.corpus.dumps import real_data
 from tests.corpus.kyoto import release
 from tests.flows.machine import wait_for
 from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
+from tests.sources import ingest
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
@@ -216,7 +216,7 @@ def logs_of_two_days(place):
 
 
 def wikispeedia(place):
-    ingest_wikispeedia(real_data("wikispeedia"), place / "corpus")
+    ingest("wikispeedia", real_data("wikispeedia"), place / "corpus")
 
 
 def kyoto(place):

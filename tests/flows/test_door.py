@@ -8,8 +8,8 @@ import pytest
 
 from flows import environment
 from ssi_core import store
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.tasks.task import build_task
+from tests.sources import ingest
 
 
 @pytest.mark.flow
@@ -26,7 +26,7 @@ def test_command_flow_and_library_find_what_another_made(
         corpus = ingest_source(IngestSettings(source="wikipedia", paths=[str(dump)]))
         return corpus, make_task(FeaturesSettings(corpus=corpus, words=50))
 
-    corpus = ingest_wikipedia([dump])
+    corpus = ingest("wikipedia", [dump])
     task = build_task(corpus.path, words=50)
     monkeypatch.setattr(store, "create", lambda *_, **__: pytest.fail("it is made anew"))
     assert tuple(map(Path, through_a_flow())) == (corpus.path, task.path)
@@ -45,7 +45,7 @@ def test_an_edit_of_a_comment_finds_it_and_one_of_the_code_makes_another(
     from ssi_core import code
 
     corpus, dump = project / "corpus", project / "dump.xml.bz2"
-    first = [ingest_wikipedia([dump], processes=1), build_task(corpus)]
+    first = [ingest("wikipedia", [dump], processes=1), build_task(corpus)]
     read = code._read
 
     # As another process would, which reads the code anew.
@@ -57,7 +57,7 @@ def test_an_edit_of_a_comment_finds_it_and_one_of_the_code_makes_another(
             return read(source + line if room in source else source)
 
         monkeypatch.setattr(code, "_read", read_edited)
-        return [ingest_wikipedia([dump], processes=1), build_task(corpus)]
+        return [ingest("wikipedia", [dump], processes=1), build_task(corpus)]
 
     assert [one.path for one in edited("def build_task", "\n# a comment\n")] == [
         one.path for one in first
@@ -73,7 +73,7 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
 ):
     from ssi_core import store_listing
 
-    corpus = ingest_wikipedia([project / "dump.xml.bz2"], processes=1)
+    corpus = ingest("wikipedia", [project / "dump.xml.bz2"], processes=1)
     tasks = [build_task(corpus.path, words=words) for words in (20, 30)]
     code, value, _ = ssi("data", "store", "list")
     assert code == 0
@@ -108,7 +108,7 @@ def test_what_a_run_names_is_not_removed(own_root, project, ssi, monkeypatch):
     from flows.storage import store_users as users
     from ssi_core import store_listing
 
-    corpus = ingest_wikipedia([project / "dump.xml.bz2"], processes=1)
+    corpus = ingest("wikipedia", [project / "dump.xml.bz2"], processes=1)
     task = build_task(corpus.path, words=20)
     monkeypatch.setattr(users, "_named_by_runs", lambda: {task.path.resolve(): ["run", "run"]})
     monkeypatch.setattr(store_listing, "digest_of_modules", lambda names: "another")

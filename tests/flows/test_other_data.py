@@ -12,7 +12,6 @@ from benchmarks.other_data import matrix, table
 from flows import tracking
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
@@ -42,7 +41,7 @@ def data(tmp_path_factory):
     write_mates(place / "mates")
     for name, seed in (("clicks", 0), ("later", 1)):
         log = logs.write_csv(place / f"{name}.csv", logs.rows(900, seed))
-        ingest_clicks([log], logs.form(), place / name, rules=Rules("all"))
+        logs.ingest([log], logs.form(), place / name, rules=Rules("all"))
     return place
 
 

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from benchmarks.other_data import matrix, table
-from ssi_core.corpus.mediawiki import ingest_wikipedia
-from ssi_core.datasets.kyoto import ingest_kyoto
-from ssi_core.datasets.smart import ingest_collection
-from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,13 +32,13 @@ def test_wikispeedia_against_a_collection_and_a_dump(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
     excerpt = "enwiki-pages-articles1-p10p30302-shortened.xml.bz2"
     raw = {
-        "Wikispeedia links": (ingest_wikispeedia, real_data("wikispeedia")),
-        "Cranfield": (ingest_collection, real_data("ir-test-collections", "cranfield")),
-        "English excerpt": (ingest_wikipedia, [real_data("wiki-dumps", excerpt)]),
+        "Wikispeedia links": ("wikispeedia", real_data("wikispeedia")),
+        "Cranfield": ("collection", real_data("ir-test-collections", "cranfield")),
+        "English excerpt": ("wikipedia", [real_data("wiki-dumps", excerpt)]),
     }
-    data = {name: ingest(source, tmp_path / name).path for name, (ingest, source) in raw.items()}
+    data = {name: ingest(*of, tmp_path / name).path for name, of in raw.items()}
     kyoto = real_data("kyoto-ja-en")
-    data["school"] = ingest_kyoto(kyoto, tmp_path / "school", categories=["school"]).path
+    data["school"] = ingest("kyoto", kyoto, tmp_path / "school", categories=["school"]).path
     build_task(data["Wikispeedia links"], tmp_path / "task", views=("raw",))
     model = TfIdf().fit(open_task(tmp_path / "task"), np.random.default_rng(0))
     model.save(tmp_path / "model")

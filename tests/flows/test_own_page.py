@@ -8,7 +8,7 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
+from ssi_core.corpus.tables import roles
 from tests.corpus.dumps import many, write, xml
 from tests.corpus.test_own import TOPICS, TREC
 from tests.flows.pages import REPOSITORY, command_lines, commands
@@ -84,5 +84,5 @@ def test_what_is_ingested_as_printed(place, capsys):
 
 def test_the_page_lists_the_names_of_columns():
     text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
-    for role, names in {**ROLES, **ENDS, **ANCHOR}.items():
+    for role, names in {**roles.DOCUMENTS, **roles.ENDS, **roles.ANCHOR}.items():
         assert f"| `{role}` | {', '.join(names)}" in text

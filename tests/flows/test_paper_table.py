@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssi_core.datasets.wikispeedia import ingest_wikispeedia
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 # Settings are written out, so that those of the shipped tables are free to change.
 TABLE = parse_table(
@@ -76,7 +76,7 @@ def computed(task, label, seed=0):
 def task(tmp_path_factory):
     """Wikispeedia, split by links, with 30,000 words."""
     folder = tmp_path_factory.mktemp("wikispeedia")
-    ingest_wikispeedia(Path(real_data("wikispeedia")), folder / "corpus")
+    ingest("wikispeedia", Path(real_data("wikispeedia")), folder / "corpus")
     build_task(folder / "corpus", folder / "task", views=TABLE.views("default"))
     return open_task(folder / "task")
 

@@ -9,7 +9,6 @@ import pytest
 
 from flows import environment
 from ssi_core import store
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus, write_mates
@@ -103,7 +102,7 @@ def clicks_corpora(tmp_path_factory):
     rows, made = logs.rows(900), {}
     for name, n in (("all", len(rows)), ("before", int(0.8 * len(rows)))):
         log = logs.write_csv(place / f"{name}.csv", rows[:n])
-        made[name] = str(ingest_clicks([log], logs.form(), place / name, rules=Rules("all")).path)
+        made[name] = str(logs.ingest([log], logs.form(), place / name, rules=Rules("all")).path)
     return made
 
 

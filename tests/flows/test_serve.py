@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from dataclasses import asdict
 
 import httpx
 import jsonschema
@@ -19,6 +20,7 @@ from flows.serve.service import Service
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Searcher, open_searcher
+from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 from tests.flows.services import BILINEAR, TFIDF, Registry, answering, service, write_model
 from tests.serving.models import TEXTS, write_parts
@@ -76,6 +78,17 @@ def relating(tmp_path_factory):
     both = write_model(TFIDF, place / "both", texts)
     write_model(BILINEAR, both / "related", texts)
     return {"both": both, "alone": write_model(TFIDF, place / "alone", texts)}
+
+
+def test_a_missed_document_is_answered_as_by_the_library(relating, tmp_path):
+    searcher = open_searcher(relating["alone"])
+    expected = why(searcher, "wheel engine moon", "d1", 1)
+    registry = Registry(**relating)
+    with answering(service(tmp_path / "documents.db", registry, "alone")) as client:
+        asked = {"q": "wheel engine moon", "document": "Automobile", "k": 1}
+        answer = client.get("/why", params=asked).json()
+    assert expected.change is not None
+    assert answer == json.loads(json.dumps(asdict(expected)))
 
 
 def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
@@ -469,7 +482,10 @@ def fuzzed(said):
     return requests
 
 
-def test_no_request_of_its_own_description_makes_it_fail(models, tmp_path):
+def test_no_request_of_its_own_description_makes_it_fail(tmp_path):
+    texts = write_parts(tmp_path / "texts", TEXTS, [None] * len(TEXTS))
+    named = {"bilinear": BILINEAR, "tfidf": TFIDF}
+    models = {name: write_model(model, tmp_path / name, texts) for name, model in named.items()}
     own = service(tmp_path / "documents.db", Registry(**models), "bilinear", "tfidf")
     own.put([module.Document("car", "Car", "car road")])
     statuses = set()

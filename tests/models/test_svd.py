@@ -102,9 +102,9 @@ def test_a_matrix_of_low_rank_has_no_more_vectors_than_its_rank(n):
 
 @pytest.mark.slow
 def test_on_wikispeedia(tmp_path):
-    from ssi_core.datasets.wikispeedia import ingest_wikispeedia
+    from tests.sources import ingest
 
-    ingest_wikispeedia(real_data("wikispeedia"), tmp_path / "corpus")
+    ingest("wikispeedia", real_data("wikispeedia"), tmp_path / "corpus")
     build_task(tmp_path / "corpus", tmp_path / "task", views=("raw", "sublinear"))
     for view in ("raw", "sublinear"):
         matrix = open_task(tmp_path / "task").documents.matrix(view)

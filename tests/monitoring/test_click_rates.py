@@ -2,7 +2,6 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.monitoring.drift import profile
 from tests.corpus.clicks import logs
@@ -12,7 +11,7 @@ from tests.corpus.clicks import logs
 def clicks(tmp_path_factory):
     place = tmp_path_factory.mktemp("clicks")
     log = logs.write_csv(place / "log.csv", logs.rows(400))
-    return ingest_clicks([log], logs.form(), place / "clicks").path, pl.read_csv(log)
+    return logs.ingest([log], logs.form(), place / "clicks").path, pl.read_csv(log)
 
 
 def test_rates_are_of_all_rows_and_of_the_positions_of_clicked_slates(clicks):
@@ -54,7 +53,7 @@ def test_rates_of_what_a_log_has_grown_by(clicks, tmp_path):
     for row in broken[::4]:
         row["click"] = "1"
     grown = logs.write_csv(tmp_path / "log.csv", whole + broken)
-    now = click_rates(ingest_clicks([grown], logs.form(), tmp_path / "clicks").path)
+    now = click_rates(logs.ingest([grown], logs.form(), tmp_path / "clicks").path)
     new = now.since(before)
     assert new["click_rate"] == Rate(400, 100)
     assert new["click_rate_position_1"] == Rate(100, 100)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
 from ssi_core.parts import Stage, cluster, run_parts
@@ -24,6 +23,7 @@ from tests.flows.pages import REPOSITORY
 from tests.killing import contents
 from tests.parts import jobs
 from tests.parts.machines import running, waited
+from tests.sources import ingest
 
 distributed = pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -172,9 +172,9 @@ def test_a_corpus_of_a_cluster_has_the_bits_of_one_that_is_made_here(dask, tmp_p
     monkeypatch.chdir(tmp_path)  # workers are elsewhere
     for source in (dump, plain):
         how = {"part_bytes": 2000, "processes": 1}
-        here = ingest_wikipedia([source], tmp_path / f"here-{source.name}", **how)
+        here = ingest("wikipedia", [source], tmp_path / f"here-{source.name}", **how)
         relative = source.relative_to(tmp_path)
-        there = ingest_wikipedia([relative], relative.with_name("out"), where=dask.where, **how)
+        there = ingest("wikipedia", [relative], relative.with_name("out"), where=dask.where, **how)
         assert len(list((here.path / "documents").iterdir())) > 3
         assert contents(there.path) == contents(here.path)
         assert there.key == here.key

@@ -359,7 +359,7 @@ MACHINE = (
     *(
         Case("Machine", f"{what} for {name}", command, nothing, REFUSED, said, disk(size))
         for name, command, size in (
-            ("a corpus", f"data ingest wikipedia {_DUMP} --out small/corpus --processes 1", "4k"),
+            ("a corpus", "data ingest wikipedia dump.xml.bz2 --out small/corpus", "4k"),
             ("a task", "data features corpus --out small/task", "4k"),
             ("an index", "data index model --task task --out small/index", "4k"),
         )

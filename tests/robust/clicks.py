@@ -6,7 +6,6 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import load_map
 from ssi_core.corpus.clicks.rules import Rules
 from tests.corpus.clicks import logs
@@ -47,7 +46,7 @@ def _earlier(form: str, spoil: Callable[[Path], object] | None = None) -> Callab
         _log(_PLAIN)(here)
         rules = Rules(clicks="all")
         log, map_file = here / "log.csv", here / "map.toml"
-        ingest_clicks([log], load_map(map_file), here / "earlier", rules=rules)
+        logs.ingest([log], load_map(map_file), here / "earlier", rules=rules)
         log.rename(here / "tuesday.csv")
         (here / "log.csv.gz").unlink()
         map_file.write_text(form)

@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 
 from ssi_core import store
 from ssi_core.arrays import load_array
-from ssi_core.corpus.dump import read_pieces, read_site
-from ssi_core.corpus.pages import read_pages
-from ssi_core.corpus.parquet import parquet_batches
-from ssi_core.corpus.titles import read_target
+from ssi_core.corpus.tables.parquet import parquet_batches
+from ssi_core.corpus.wiki.dump import read_pieces, read_site
+from ssi_core.corpus.wiki.pages import read_pages
+from ssi_core.corpus.wiki.titles import read_target
 from ssi_core.experiment import load_table, parse_table
 from ssi_core.models import load_model
 from ssi_core.serving.index import open_index

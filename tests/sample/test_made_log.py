@@ -6,13 +6,14 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.sample import query_log
-from ssi_core.sample.made_log import ingest_made_log
 from ssi_core.sample.query_log import CANDIDATES, QueryLogWorld, grades_of, word_of
+from tests.sources import ingest
+
+FEW = {"titles": 2000, "queries": 4000, "judged": 60, "topics": 5, "gap": 0.5, "seed": 3}
 
 
 def world(**settings):
-    few = {"titles": 2000, "queries": 4000, "judged": 60, "topics": 5, "gap": 0.5, "seed": 3}
-    return QueryLogWorld(**few | settings)
+    return QueryLogWorld(**FEW | settings)
 
 
 def clicked(made):
@@ -75,7 +76,7 @@ def test_the_better_is_clicked_more_often_and_higher_places_hide_less():
 
 
 def test_judged_lists_are_graded_and_apart_from_the_clicks(tmp_path):
-    made = ingest_made_log(world(), tmp_path / "log")
+    made = ingest("sample-query-log", out=tmp_path / "log", **FEW)
     collection = open_collection(made.path)
     clicks, judged = (collection.frame(f"relations/{name}") for name in ("click", "judgement"))
     assert not set(clicks["target"]) & set(judged["target"])
@@ -90,5 +91,6 @@ def test_judged_lists_are_graded_and_apart_from_the_clicks(tmp_path):
 
 
 def test_the_smallest_log_is_a_log(tmp_path):
-    small = world(titles=100, queries=100, judged=10, topics=10)
-    assert ingest_made_log(small, tmp_path / "log").counts["judgements"] > 50
+    small = {**FEW, "titles": 100, "queries": 100, "judged": 10, "topics": 10}
+    made = ingest("sample-query-log", out=tmp_path / "log", **small)
+    assert made.counts["judgements"] > 50

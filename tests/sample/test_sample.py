@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.sample.clicks import ads_of, click_log
 from ssi_core.sample.dice import Dice
 from ssi_core.sample.dumps import whole_file
@@ -24,6 +23,7 @@ from ssi_core.sample.encyclopedia import (
 )
 from ssi_core.sample.lexicon import CONCEPTS_A_SUBJECT, load_lexicon
 from ssi_core.sample.names import first_name_of, name_of
+from tests.sources import ingest
 
 EXPORT = "{http://www.mediawiki.org/xml/export-0.11/}"
 DOCUMENTS = 200
@@ -269,7 +269,7 @@ def test_true_links_lead_to_articles_and_are_a_dozen_on_average():
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_reader_of_dumps_finds_the_true_links_and_text(sample, editions, tmp_path, language):
     dump = sample[0] / f"{language}wiki-sample-pages-articles.xml.bz2"
-    ingest_wikipedia([dump], tmp_path / "corpus", processes=1)
+    ingest("wikipedia", [dump], tmp_path / "corpus", processes=1)
     corpus = open_collection(tmp_path / "corpus")
     documents = corpus.documents.collect()
     title = dict(zip(documents["id"], documents["title"], strict=True))

@@ -6,10 +6,9 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import DONE, run
-from ssi_core.corpus.clicks.ubi import ingest_ubi
-from ssi_core.corpus.table import ingest_table
 from ssi_core.sample import query_log
 from ssi_core.sample.shop import write_shop
+from tests.sources import ingest
 
 
 def contents(place):
@@ -33,8 +32,8 @@ def test_equal_settings_give_equal_files(tmp_path):
 
 def test_the_log_is_read_back_whole(shop, tmp_path):
     place, counts = shop
-    products = ingest_table([place / "products.jsonl"], tmp_path / "products").path
-    made = ingest_ubi([place / "ubi"], tmp_path / "log", documents=products)
+    products = ingest("table", [place / "products.jsonl"], tmp_path / "products").path
+    made = ingest("ubi", [place / "ubi"], tmp_path / "log", documents=products)
     assert counts["products"] == made.counts["documents"] == 400
     assert counts["queries"] == made.counts["queries_found"] == 3000
     assert counts["impressions"] + counts["clicks"] == made.counts["events_found"]

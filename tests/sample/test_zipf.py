@@ -3,9 +3,8 @@
 import polars as pl
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.mediawiki import ingest_wikipedia
 from ssi_core.sample.zipf import title_of, write_dump
-from ssi_core.sample.zipf_collection import make_collection
+from tests.sources import ingest
 
 
 def links_of(corpus):
@@ -16,9 +15,9 @@ def links_of(corpus):
 
 
 def test_a_dump_is_read_as_the_collection_of_the_same_documents(tmp_path):
-    made = make_collection(60, 5, tmp_path / "made")
+    made = ingest("zipf", out=tmp_path / "made", documents=60, seed=5)
     written = write_dump(tmp_path / "enwiki-pages-articles.xml.bz2", 60, 5)
-    read = ingest_wikipedia([tmp_path / "enwiki-pages-articles.xml.bz2"], tmp_path / "read")
+    read = ingest("wikipedia", [tmp_path / "enwiki-pages-articles.xml.bz2"], tmp_path / "read")
     collections = [open_collection(one.path) for one in (made, read)]
     assert written == made.counts["links"] == read.counts["links"]
     assert links_of(collections[0]) == links_of(collections[1])
@@ -29,7 +28,7 @@ def test_a_dump_is_read_as_the_collection_of_the_same_documents(tmp_path):
 
 
 def test_titles_are_distinct_and_no_word_of_the_texts(tmp_path):
-    made = open_collection(make_collection(400, 0, tmp_path / "made").path)
+    made = open_collection(ingest("zipf", out=tmp_path / "made", documents=400).path)
     titles = [title_of(number) for number in range(400)]
     assert made.names("documents")["title"].to_list() == titles
     assert len(set(titles)) == 400
@@ -39,7 +38,8 @@ def test_titles_are_distinct_and_no_word_of_the_texts(tmp_path):
 
 def test_the_same_seed_gives_the_same_collection_and_another_one_another(tmp_path):
     makings = [
-        make_collection(50, seed, tmp_path / name) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+        ingest("zipf", out=tmp_path / name, documents=50, seed=seed)
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
     ]
     texts = [open_collection(one.path).documents.collect()["text"].to_list() for one in makings]
     assert texts[0] == texts[1] != texts[2]

@@ -6,15 +6,14 @@ import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.datasets.wikispeedia_clicks import ingest_wikispeedia_clicks
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import clicked_pairs
 from tests.corpus.clicks import logs
 from tests.seals import reseal
+from tests.sources import ingest
 
 SIDES = ("train", "valid", "test")
 
@@ -31,7 +30,7 @@ def clicks(tmp_path_factory):
     path = logs.write_csv(place / "log.csv", rows)
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
     return {
-        name: ingest_clicks([path], form, place / name, rules=Rules(clicks=name)).path
+        name: logs.ingest([path], form, place / name, rules=Rules(clicks=name)).path
         for name in ("all", "first", "inverse")
     }
 
@@ -160,7 +159,7 @@ def players(tmp_path_factory):
     from tests.datasets.test_wikispeedia_clicks import players_of
 
     place = tmp_path_factory.mktemp("players")
-    return ingest_wikispeedia_clicks(players_of(place / "in", games=60), place / "clicks").path
+    return ingest("wikispeedia-clicks", players_of(place / "in", games=60), place / "clicks").path
 
 
 def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.models.bilinear import Bilinear
@@ -38,7 +37,7 @@ def clicks(rows, tmp_path_factory):
     path = logs.write_csv(place / "log.csv", rows)
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
     return {
-        name: ingest_clicks([path], form, place / name, rules=Rules(clicks=name)).path
+        name: logs.ingest([path], form, place / name, rules=Rules(clicks=name)).path
         for name in ("all", "weighted", "inverse")
     }
 
@@ -122,7 +121,7 @@ def test_inverse_weights_teach_nothing_against_any_document(tmp_path, clicks):
 def test_frozen_pairs_are_not_shown(tmp_path, rows, clicks):
     path = logs.write_csv(tmp_path / "log.csv", rows[: len(rows) // 2])
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
-    before = ingest_clicks([path], form, tmp_path / "before", rules=Rules(clicks="all")).path
+    before = logs.ingest([path], form, tmp_path / "before", rules=Rules(clicks="all")).path
     freeze(clicks["all"], tmp_path / "frozen", since=before, queries=6, pool=30)
     answers = pl.read_parquet(tmp_path / "frozen" / "pairs.parquet").filter("answer")
     asked, there = (

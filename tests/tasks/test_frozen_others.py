@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models.tfidf import TfIdf
@@ -25,7 +24,7 @@ def clicks(tmp_path_factory):
     made = {}
     for name, n in (("all", len(rows)), ("before", len(rows) // 2)):
         log = logs.write_csv(place / f"{name}.csv", rows[:n])
-        made[name] = ingest_clicks([log], logs.form(), place / name, rules=Rules("all")).path
+        made[name] = logs.ingest([log], logs.form(), place / name, rules=Rules("all")).path
     return made
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ssi_core import collection, store
 from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
-from ssi_core.corpus.judgements import write_queries, write_relation
+from ssi_core.corpus.judged.judgements import write_queries, write_relation
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
 from ssi_core.tasks.task import build_task, open_task

@@ -24,9 +24,9 @@ from ssi_core import files, store
 from ssi_core.collection import KIND, PartWriter
 from ssi_core.corpus import inputs
 from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import Place
-from ssi_core.corpus.clicks.log import PACKED, has_quotes, text_bytes
 from ssi_core.corpus.clicks.shards import ROWS
+from ssi_core.corpus.tables.form import PACKED, UTF_16, text_bytes, written_as
+from ssi_core.corpus.tables.lines import Place
 from ssi_core.types import BadInput
 
 LINES = "lines"
@@ -153,6 +153,9 @@ def _grown(path: Path, log: Log, form: LogForm) -> Place | str:
     """Return the place behind the lines that were read, or why there is none."""
     if path.suffix in PACKED or inputs.packing_of(path):
         return f"{log.name} is packed, and not what it was"
+    written = written_as(path, form)
+    if written.encoding == UTF_16:
+        return f"{log.name} is in UTF-16, and not what it was"
     digest, left, lines, tail = hashlib.sha256(), log.size, 0, b""
     with inputs.open_raw(path) as file:
         while block := file.read(min(_TAIL, left)):
@@ -164,7 +167,7 @@ def _grown(path: Path, log: Log, form: LogForm) -> Place | str:
         return f"{log.name} is not what it was"
     if not tail.endswith(b"\n"):
         return f"the last line of {log.name} was not whole"
-    if has_quotes(path, form) and any(line.count(b'"') % 2 for line in tail.splitlines()):
+    if written.has_quotes and any(line.count(b'"') % 2 for line in tail.splitlines()):
         return f"a quote may have been open at the end of {log.name}"
     return Place(log.size, lines)
 
@@ -203,7 +206,7 @@ class Kept:
         manifest = _said(since)
         parts = sorted((since / LINES).glob("part-*.parquet"))
         for part in parts:
-            self.writer.link(part, len(read_rows(part, "line")))
+            self.writer.link(part, len(read_part(part, "line")))
         if self.writer.rows != manifest.get("believed"):
             raise BadInput(f"{since / LINES}: rows are missing. {_REMEDY}")
         return parts, manifest
@@ -214,7 +217,7 @@ class Kept:
         store.write_json(self.path / _SAID, {**manifest, "believed": self.writer.rows})
 
 
-def read_rows(part: Path, *columns: str) -> pl.DataFrame:
+def read_part(part: Path, *columns: str) -> pl.DataFrame:
     """Read a part of the rows that were kept."""
     with files.reading(part, _REMEDY):
         return pl.read_parquet(part, columns=list(columns or ROWS), glob=False)

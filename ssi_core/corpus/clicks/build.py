@@ -13,84 +13,52 @@ of pairs (counts, judgements) make no slates: see `pairs`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.collection import KIND, Side, open_collection, text_writer
-from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_rows, rows_read
+from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.corpus.clicks.judged_log import Judged
-from ssi_core.corpus.clicks.language import name_language, warn_unsplit
-from ssi_core.corpus.clicks.lines import Place
-from ssi_core.corpus.clicks.log import read_log
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import settle
+from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
-from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
-from ssi_core.corpus.judged_rows import judgement_files
+from ssi_core.corpus.earlier import tell
+from ssi_core.corpus.language import name_language, warn_unsplit
+from ssi_core.corpus.tables.lines import Place
+from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.clicks import Clicks
 
 _TABLES: dict[str, Side] = {"query": "queries", "document": "documents"}
 # Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
 _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
 
 
-def ingest_clicks(
-    logs: Sequence[Path],
-    form: LogMap,
-    out: Path | None = None,
-    *,
-    queries: Path | None = None,
-    documents: Path | None = None,
-    judgements: Path | None = None,
-    rules: Rules | None = None,
-    since: Path | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
+def read(source: Clicks, out: Path | None, force: bool, progress: Progress | None) -> Artefact:
     """Make a collection of click logs of one form.
 
     Where queries and documents have their texts in one collection, its documents are both, and its
-    links come along.
+    links come along. With ``since`` only lines that it has not read are read. The result, and its
+    key, are those of reading all its logs, whether they are still there or not, and then the
+    others. One that can't be used is not, if all its logs are given.
 
     Memory: a block of the log, a shard of its rows, and the ids of all texts; said before the work
     begins.
-
-    Parameters
-    ----------
-    logs : sequence of Path
-        Files, one after the other.
-    form : `columns.load_map`
-        Map of the log: which column has which role.
-    out : Path or None
-        Directory; by default one of the store.
-    queries, documents : Path or None
-        Collection or table of the texts, where the log has only ids.
-    judgements : Path or None
-        Judged lists beside the clicks: a table or qrels, see `judged_rows.read_judged`. A query
-        is its id, or its text where the log has no ids; a document is its id. Queries that nobody
-        clicked for are added where their text is known.
-    rules : `Rules`
-        How clicks are weighted, and how many broken rows are allowed.
-    since : Path or None
-        Artefact of earlier logs of this form; only lines that it has not read are read. The result,
-        and its key, are those of reading all its logs, whether they are still there or not, and
-        then the others of ``logs``. One that can't be used is not, if all its logs are given.
-    force : bool
-        Replace an artefact made from something else.
 
     Raises
     ------
@@ -99,29 +67,21 @@ def ingest_clicks(
         ``since`` can't be used and not all of its logs are given.
     Refused
         ``out`` holds something else, or is being written; or memory or disk is too small.
-    ValueError
-        A rule is none.
     """
-    rules = (rules or Rules()).of(form)
-    logs = [Path(log) for log in logs]
-    if not logs:
-        raise ValueError("logs: none is given, expected one or more")
+    form, since = source.form, source.since
     listed = {
-        side: Listed(Path(path), texts_form, form.log, _TABLES[side])
+        side: Listed(path, texts_form, form.log, _TABLES[side])
         for side, path, texts_form in (
-            ("query", queries, form.queries),
-            ("document", documents, form.documents),
+            ("query", source.queries, form.queries),
+            ("document", source.documents, form.documents),
         )
         if path is not None
     }
     _check_texts(form, set(listed))
-    read = [*logs, *(one.path for one in listed.values() if one.path.is_file())]
-    read += judgement_files(Path(judgements)) if judgements else []
-    parents = inputs.digest_inputs(read, out=out, progress=progress)
+    identity, parents = source.identity(), source.parents(out, progress)
     parents |= {
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()
     }
-    settings = {**vars(rules), "map": form.configuration()}
     code = store.code_of(_make)
     # A text in the log does not count on a line that the other side's table knows nothing of.
     texts_of = {side: one.parents or parents[one.path.name] for side, one in listed.items()}
@@ -131,36 +91,27 @@ def ingest_clicks(
         "polars": pl.__version__,
     }
     reading = store.key_of("lines", how, {}, code["digest"])
-    plan = plan_reading(logs, form.log, parents, since, reading)
+    plan = plan_reading(source.paths, form.log, parents, since, reading)
     parents |= {log.name: log.digest for log in plan.logs}
     if since is not None:
         earlier = store.read(since, KIND)
-        key = store.key_of(KIND, settings, parents, code["digest"])
+        key = store.key_of(KIND, identity, parents, code["digest"])
         place = store.place_of(KIND, key, out)
         if earlier.key == key and store.up_to_date(place, KIND, key, force=force) is None:
             taken = {"rows_taken": rows_read(since), "rows_read": 0}
             return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), place)
     make = partial(
-        _make,
-        plan=plan,
-        reading=reading,
-        form=form,
-        rules=rules,
-        listed=listed,
-        judgements=judgements,
-        progress=progress,
+        _make, source=source, plan=plan, reading=reading, listed=listed, progress=progress
     )
-    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
+    return store.open_or_make(KIND, identity, parents, make, out=out, force=force)
 
 
 def _make(
     building: Building,
+    source: Clicks,
     plan: Plan,
     reading: str,
-    form: LogMap,
-    rules: Rules,
     listed: dict[str, Listed],
-    judgements: Path | None,
     progress: Progress | None,
 ) -> None:
     text = plan.text
@@ -170,8 +121,9 @@ def _make(
         directory=building.path.parent,
         disk=3 * text // 4,
     )
-    judged = Judged(building, Path(judgements), form) if judgements else None
-    _Ingestion(building, form, rules, listed, judged, progress).run(plan, reading)
+    form = source.form
+    judged = Judged(building, source.judgements, form) if source.judgements else None
+    _Ingestion(building, form, source.rules, listed, judged, progress).run(plan, reading)
 
 
 def _check_texts(form: LogMap, listed: set[str]) -> None:
@@ -258,11 +210,12 @@ class _Ingestion:
                 self._building.counts[f"{_TABLES[side]}_not_split"] = share
         self._quarantine.finish()
         self._building.counts.update(counts)
-        if plan.before:
-            new = self._quarantine.rows - taken
-            self._building.counts["since"] = {"rows_taken": taken, "rows_read": new}
-        elif plan.why:
-            self._building.counts["since"] = {"not_used_because": plan.why}
+        new = self._quarantine.rows - taken
+        tell(
+            self._building,
+            plan.before or plan.why or None,
+            lambda: {"rows_taken": taken, "rows_read": new},
+        )
         skipped = self._building.skipped
         broken = sorted(self._quarantine.broken.items())
         skipped.update({f"row_{name}": n for name, n in broken})
@@ -306,7 +259,7 @@ class _Ingestion:
         parts, manifest = self._kept.take(before)
         self._quarantine.go_on(manifest["rows"], before / LINES, manifest)
         for part in parts:
-            rows.add(self._in_tables(read_rows(part), plan))
+            rows.add(self._in_tables(read_part(part), plan))
 
     def _read(
         self,
@@ -317,7 +270,7 @@ class _Ingestion:
         rows: Shards,
         gathered: dict[str, Gathered],
     ) -> None:
-        for block in read_log(path, self._form.names, self._form.log, after):
+        for block in read_rows(path, self._form.columns, self._form.log, after):
             believed, quarantined = judged(block, self._form, path.name)
             self._quarantine.add(quarantined, of_lines=True)
             for side in ("query", "document"):

@@ -177,7 +177,7 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     Parameters
     ----------
     block : DataFrame
-        As `log.read_log` yields it.
+        As `tables.reader.read_rows` yields it.
     file : str
         Name of the log.
 
@@ -190,7 +190,6 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     quarantined : DataFrame
         Rows of the schema `QUARANTINE`.
     """
-    named = _by_role(block, form)
     category, reason = pl.col("category"), pl.col("problem")
     rules = checks(form)
     broken = [~rule.holds.fill_null(False) for rule in rules]
@@ -201,7 +200,7 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
         )
         category = pl.coalesce(category, pl.when(wrong).then(pl.lit(rule.category)))
         reason = pl.coalesce(reason, pl.when(wrong).then(reason_text))
-    judged_rows = named.with_columns(category=category, reason=reason)
+    judged_rows = block.with_columns(category=category, reason=reason)
     fine = pl.col("category").is_null()
     quarantined = judged_rows.filter(~fine).select(
         pl.lit(file).alias("file"), "line", "category", "reason", pl.col("raw").alias("row")
@@ -219,12 +218,6 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
     return believed, quarantined
 
 
-def _by_role(block: pl.DataFrame, form: LogMap) -> pl.DataFrame:
-    """Name the columns by their roles; one column may have several."""
-    fixed = ("line", "category", "problem", "raw")
-    return block.select(*fixed, *[pl.col(name).alias(role) for role, name in form.columns.items()])
-
-
 def _escaped(text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
@@ -232,8 +225,7 @@ def _escaped(text: str) -> str:
 def alike(block: pl.DataFrame, form: LogMap, category: str) -> Iterator[str]:
     """Yield other columns of the map whose values would all pass the rule that rows broke."""
     rules: Sequence[Check] = [rule for rule in checks(form) if rule.category == category]
-    named = _by_role(block, form)
-    named = named.filter(pl.col("category").is_null())
+    named = block.filter(pl.col("category").is_null())
     for rule in rules:
         for role in form.columns:
             swapped = named.with_columns(pl.col(role).alias(rule.role))

@@ -46,11 +46,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
 from ssi_core.corpus import inputs
+from ssi_core.corpus.tables.form import TableForm
 from ssi_core.strict import instead, mapping, read
 from ssi_core.types import BadInput
 
@@ -60,8 +61,6 @@ ROLES = (
 )  # fmt: skip
 TEXTS = ROLES[:8]
 """Roles whose values are texts."""
-Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 HIGHEST_GRADE = 4
 """Grades are from 0, judged and not relevant, to this."""
 
@@ -78,37 +77,32 @@ Weight: TypeAlias = Literal["gain", "one", "clicks"]
 
 
 @dataclass(frozen=True)
-class LogForm:
+class LogForm(TableForm):
     """The section ``[log]``.
 
     Attributes
     ----------
     format : str
-        One of `FORMATS`; "": the name of the file says it.
+        One of csv, tsv, jsonl, parquet; "": the name of the file says it.
     encoding : str
-        Of CSV, TSV and JSON lines.
+        Of CSV, TSV and JSON lines; "": guessed.
     separator : str
-        Of CSV; TSV has tabs and no quotes.
+        Of CSV; "": guessed. TSV has tabs and no quotes.
     header : bool
         Whether the first line names the columns; without one they are "1", "2", ...
+    each : str
+        Of JSON: name of a list in an object. Each of its objects is then a row, with the values of
+        the object around it; "": each object is a row.
     time_format : str
         As of strftime; "": ISO 8601, or seconds since 1970.
     first_position : int
         Number of the best place of a slate.
-    each : str
-        Of JSON: name of a list in an object. Each of its objects is then a row, with the values of
-        the object around it; "": each object is a row.
     all_clicked : bool
         Every row is a click, and no column says so.
     """
 
-    format: Format | Literal[""] = ""
-    encoding: str = "utf-8"
-    separator: Annotated[str, Field(min_length=1, max_length=1)] = ","
-    header: bool = True
     time_format: str = ""
     first_position: int = 1
-    each: str = ""
     all_clicked: bool = False
 
 
@@ -283,7 +277,7 @@ def _log_form(said: Any, where: str) -> LogForm:
     if log.each and log.format not in ("", "jsonl"):
         raise BadInput(f"{where}: each = {log.each!r}: only JSON has lists. Leave it out.")
     try:
-        known = "\n".encode(log.encoding) == b"\n"
+        known = not log.encoding or "\n".encode(log.encoding) == b"\n"
     except LookupError:
         known = False
     if not known:

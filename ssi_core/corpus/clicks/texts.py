@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,8 +12,8 @@ import polars as pl
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
 from ssi_core.corpus.clicks.columns import LogForm, TextForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.log import kind_of, read_log
+from ssi_core.corpus.tables.form import TableForm, kind_of
+from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.types import BadInput
 
 _AT_ONCE = 50_000
@@ -137,7 +136,7 @@ class Listed:
 
     def __init__(self, path: Path, form: TextForm, log: LogForm, side: Side = "documents") -> None:
         self.path, self._form, self._side = path, form, side
-        self._log = replace(log, format="", header=True)
+        self._written = TableForm(each=log.each)
         self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
         self._title = form.title or self._column_title()
@@ -164,7 +163,7 @@ class Listed:
 
     def _column_title(self) -> str:
         """Return "title" where a table has such a column, else ""."""
-        named = self.path.is_file() and kind_of(self.path, self._log)
+        named = self.path.is_file() and kind_of(self.path)
         return "title" if named and "title" in header_of(self.path) else ""
 
     def _known(self) -> pl.DataFrame:
@@ -192,13 +191,12 @@ class Listed:
             return
         self.skipped.clear()
         form = self._form
-        columns = [form.id, form.text, *([self._title] if self._title else [])]
-        for block in read_log(self.path, columns, self._log):
-            title = pl.col(self._title) if self._title else pl.lit(None, pl.String)
+        roles = {"id": form.id, "text": form.text} | ({"title": self._title} if self._title else {})
+        for block in read_rows(self.path, roles, self._written):
+            title = pl.col("title") if self._title else pl.lit(None, pl.String)
             rows = block.select(
-                "line", "category", id=pl.col(form.id).str.strip_chars(), title=title,
-                text=pl.col(form.text),
-            )  # fmt: skip
+                "line", "category", "text", id=pl.col("id").str.strip_chars(), title=title
+            )
             has_text = (pl.col("id") != "") & (pl.col("text").str.strip_chars() != "")
             kept = rows.filter(pl.col("category").is_null() & has_text.fill_null(False))
             self.skipped["broken"] += len(rows) - len(kept)

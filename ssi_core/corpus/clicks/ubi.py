@@ -15,27 +15,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, files, store
-from ssi_core.collection import KIND
-from ssi_core.corpus import inputs
+from ssi_core import collection
 from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
-from ssi_core.corpus.clicks.language import name_language
-from ssi_core.corpus.clicks.log import kind_of, text_bytes
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import settle
+from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
-from ssi_core.corpus.clicks.slates import as_quarantined
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
+from ssi_core.corpus.language import name_language
+from ssi_core.corpus.tables.form import kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.ubi import Ubi
+    from ssi_core.store import Building
 
 _FORM = LogMap(
     {"session": "query_id", "position": "ordinal", "clicked": "action", "timestamp": "time"}
@@ -44,99 +45,42 @@ _BASE, _OF_TEXT, _MOST = 150_000_000, 5, 800_000_000  # bytes of memory, as of o
 _KEYS = ["session", "text", "document"]
 
 
-def ingest_ubi(
-    paths: Sequence[Path],
-    out: Path | None = None,
-    *,
-    documents: Path | None = None,
-    clicks: Sequence[str] = (CLICK,),
-    impressions: Sequence[str] = (IMPRESSION,),
-    language: str | None = None,
-    rules: Rules | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of UBI queries and events: wordings are queries, objects documents.
+def rules_of(source: Ubi) -> Rules:
+    """Return which clicks count."""
+    return Rules(source.clicks, source.clip, source.most_broken).of(_FORM)
 
-    Memory: a shard of the events, the wordings, and the ids of the objects.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Files of queries and events (JSON lines, CSV, TSV or parquet, plain or packed), of
-        judgement lists and query sets (JSON), or directories of such files.
-    out : Path, optional
-        Directory of the collection; by default one of the store.
-    documents : Path, optional
-        Collection or table of the objects' texts, by ``object_id``; by default the text of an
-        object is its ``description`` in an event.
-    clicks, impressions : sequence of str
-        Names of the actions that count as a click, and as a showing.
-    language : str, optional
-        Code of the texts' language; by default guessed from their script.
-    rules : Rules, optional
-        Which clicks count; by default all.
-
-    Raises
-    ------
-    BadInput
-        A file is missing or damaged, too many lines are broken, or no click and no judgement is
-        left.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    rules = (rules or Rules("all")).of(_FORM)
-    files.refuse_output(out, paths)
-    skipped: Counter[str] = Counter()
-    exports = [file for path in paths for file in _files(Path(path), skipped)]
-    listed = None
-    if documents is not None:
-        listed = Listed(Path(documents), TextForm(language=language or ""), LogForm())
-    tables = [listed.path] if listed is not None and not listed.parents else []
-    parents = inputs.digest_inputs([*exports, *tables], out=out, progress=progress)
-    if listed is not None:
-        parents |= {f"documents {name}": key for name, key in listed.parents.items()}
-    settings = {
-        "source": "ubi",
-        **vars(rules),
-        "actions": {"clicks": sorted(clicks), "impressions": sorted(impressions)},
-        "documents": None if listed is None else listed.path.name,
-        "language": language,
-    }
-    kinds = dict.fromkeys(impressions, IMPRESSION) | dict.fromkeys(clicks, CLICK)
-    make = partial(
-        _build,
-        paths=exports,
-        skipped=skipped,
-        listed=listed,
-        kinds=kinds,
-        language=language,
-        rules=rules,
-        progress=progress,
-    )
-    return store.open_or_make(KIND, settings, parents, make, out=out, force=force)
+def exports_of(paths: Sequence[Path], skipped: Counter[str]) -> list[Path]:
+    """Return the files, and those of directories that are of a known format."""
+    return [file for path in paths for file in _files(path, skipped)]
 
 
 def _files(path: Path, skipped: Counter[str]) -> list[Path]:
-    """Return a file, or the files of a directory that are of a known format."""
     if not path.is_dir():
         return [path]
-    exports = [file for file in walk(path, skipped, deep=False) if kind_of(file, LogForm())]
+    exports = [file for file in walk(path, skipped, deep=False) if kind_of(file)]
     if not exports:
         raise BadInput(f"{path}: no file there is .ndjson, .jsonl, .csv, .tsv or .parquet.")
     return exports
 
 
-def _build(
-    building: Building,
-    paths: Sequence[Path],
-    skipped: Mapping[str, int],
-    listed: Listed | None,
-    kinds: Mapping[str, str],
-    language: str | None,
-    rules: Rules,
-    progress: Progress | None,
-) -> None:
+def build(building: Building, source: Ubi, progress: Progress | None) -> None:
+    """Write a collection of queries and events: wordings are queries, objects documents.
+
+    Memory: a shard of the events, the wordings, and the ids of the objects.
+
+    Raises
+    ------
+    BadInput
+        A file is damaged, too many lines are broken, or no click and no judgement is left.
+    """
+    rules, language = rules_of(source), source.language
+    skipped: Counter[str] = Counter()
+    paths = exports_of(source.paths, skipped)
+    listed = None
+    if source.documents is not None:
+        listed = Listed(source.documents, TextForm(language=language or ""), LogForm())
+    kinds = dict.fromkeys(source.shown_by, IMPRESSION) | dict.fromkeys(source.actions, CLICK)
     reading = UbiLines(kinds)
     names = [path.name for path in paths]
     quarantine = Quarantine(

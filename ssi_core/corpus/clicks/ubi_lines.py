@@ -14,12 +14,11 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.lines import PROBLEMS, Place, decoded_lines
-from ssi_core.corpus.clicks.log import kind_of, read_log
 from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
-from ssi_core.corpus.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.form import kind_of, written_as
+from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.types import BadInput
 
 CLICK, IMPRESSION = "click", "impression"
@@ -163,7 +162,7 @@ def _list(text: str) -> Any:
 def is_ubi(path: Path) -> bool:
     """Tell whether a file begins with a query or an event; the rest of it is not looked at."""
     try:
-        kind = kind_of(path, LogForm())
+        kind = kind_of(path)
         if kind == "jsonl":
             with inputs.open_input(path) as file:
                 lines = [_object(file.readline(_LONGEST).decode()) for _ in range(_FIRST)]
@@ -182,7 +181,7 @@ def documents_of(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Ite
 
     A document is let go once it is taken: a block of them would keep the garbage collector busy.
     """
-    kind = kind_of(path, LogForm())
+    kind = kind_of(path)
     if not kind:
         raise BadInput(
             f"{path}: its name does not say what it is. Name it .ndjson, .jsonl, .csv, .tsv or "
@@ -211,18 +210,21 @@ def _of_parquet(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iter
 
 def _of_cells(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
     names = header_of(path)
-    for block in read_log(path, names, LogForm()):
+    roles = {f"cell {name}": name for name in names}
+    for block in read_rows(path, roles):
         wrong = block.filter(pl.col("category").is_not_null())
         rows = block.filter(pl.col("category").is_null())
-        cells = zip(rows["line"], rows.select(names).iter_rows(named=True), strict=True)
+        cells = zip(rows["line"], rows.select(*roles).iter_rows(), strict=True)
         taken = [
-            take(line, {name: cell for name, cell in row.items() if cell}) for line, row in cells
+            take(line, {name: cell for name, cell in zip(names, row, strict=True) if cell})
+            for line, row in cells
         ]
         yield taken, wrong.select("line", "category", "problem", "raw").rows()
 
 
 def _of_json(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterator[_Block[T]]:
-    blocks = decoded_lines(path, "utf-8", Place())
+    encoding = written_as(path).encoding
+    blocks = decoded_lines(path, encoding, Place())
     for first, lines, wrong in blocks:
         if first == 1 and lines[0].strip() == "{":
             rest = (line for _, more, _ in blocks for line in more)
@@ -236,7 +238,7 @@ def _of_json(path: Path, take: Callable[[int, Mapping[str, Any]], T]) -> Iterato
             if one is not None and one.keys() not in _ACTIONS:
                 taken.append(take(line, one.get(_WRAPPED, one)))
             elif one is None and text.strip():
-                problem = PROBLEMS[category].format(encoding="utf-8")
+                problem = PROBLEMS[category].format(encoding=encoding)
                 broken.append((line, category, problem, text[:200]))
         yield taken, broken
 

@@ -8,8 +8,7 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.collection import KIND
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.types import BadInput
 
 _AGAIN = "Remove the clicks and ingest them again."
@@ -71,7 +70,7 @@ def read_policy(path: Path) -> pl.DataFrame:
 
 def _table(path: Path, keys: list[str], value: str) -> pl.DataFrame:
     """Read a table (CSV, TSV, JSON lines, parquet) of keys and a number from 0 to 1."""
-    blocks = list(read_log(path, [*keys, value], LogForm()))
+    blocks = list(read_rows(path, {name: name for name in (*keys, value)}))
     if not sum(map(len, blocks)):
         raise BadInput(f"{path}: no row is in it. Give the columns {', '.join(keys)}, {value}.")
     rows = pl.concat(blocks).with_columns(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import PROCESSES, Source, files
+from ssi_core.corpus.sources.wikipedia import Dumps
 
 
-class Anchors(Source):
+class Anchors(Dumps):
     """Read the anchor log of Wikipedia dumps: the words of links find the titles they lead to.
 
     A link is a click of its author. Its words are the query, the title of the page that it leads to
@@ -32,16 +33,22 @@ class Anchors(Source):
         "ssi data ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
         "ssi data ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
     )
-    reader = "ssi_core.corpus.clicks.anchors:ingest_anchors"
+    origin = "anchors"
+    builder = "ssi_core.corpus.wiki.anchors:build"
 
-    paths: tuple[Path, ...] = files("DUMPS", "Dumps of one language")
     judgements: Path | None = Field(
         default=None, description="Discernatron's directory, or a table of query, document, grade"
     )
     equal: Literal["keep", "drop"] = Field(
         default="keep", description="Pairs whose words are the title itself: keep or drop"
     )
-    language: str | None = Field(
-        default=None, description="Code of the language; empty: what the dump says"
-    )
-    processes: int | None = PROCESSES
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the dumps and the judgements."""
+        from ssi_core.corpus.judged.rows import judgement_files
+
+        return (*self.paths, *(judgement_files(self.judgements) if self.judgements else ()))
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {**super().identity(), "equal": self.equal}

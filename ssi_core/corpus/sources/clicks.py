@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import Place, Source, files, option
+from ssi_core.corpus.source import Source, files, option
 
 if TYPE_CHECKING:
+    from ssi_core.corpus.clicks.columns import LogMap
+    from ssi_core.corpus.clicks.rules import Rules
     from ssi_core.store import Artefact
     from ssi_core.types import Progress
 
@@ -95,7 +98,9 @@ class Clicks(Source):
     paths: tuple[Path, ...] = files(
         "LOGS", "Logs; a pattern such as logs/*.csv: all that match, by name"
     )
-    columns: Path = option(..., "TOML file that names the columns", "--map")
+    map: Path | dict[str, Any] = option(
+        ..., "TOML file that names the columns; in Python also what such a file says", "--map"
+    )
     queries: Path | None = Field(
         default=None, description="Collection or table of the queries' texts"
     )
@@ -134,25 +139,40 @@ class Clicks(Source):
 
         return (earlier.path / LINES).exists()
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.clicks.build import ingest_clicks
-        from ssi_core.corpus.clicks.columns import load_map
+    @property
+    def form(self) -> LogMap:
+        """Return the map, with the language that is given."""
+        from ssi_core.corpus.clicks.columns import load_map, parse_map
+
+        form = load_map(self.map) if isinstance(self.map, Path) else parse_map(self.map)
+        return form if self.language is None else form.in_language(self.language)
+
+    @property
+    def rules(self) -> Rules:
+        """Return which clicks count."""
         from ssi_core.corpus.clicks.rules import Rules
 
-        form = load_map(self.columns)
-        if self.language is not None:
-            form = form.in_language(self.language)
-        return ingest_clicks(
-            self.paths,
-            form,
-            queries=self.queries,
-            documents=self.documents,
-            judgements=self.judgements,
-            rules=Rules(self.clicks, self.clip, self.most_broken),
-            since=self.since,
-            **place,
-        )
+        return Rules(self.clicks, self.clip, self.most_broken).of(self.form)
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the logs, and the tables of texts and judgements."""
+        from ssi_core.corpus.judged.rows import judgement_files
+
+        tables = [path for path in (self.queries, self.documents) if path and not path.is_dir()]
+        judged = judgement_files(self.judgements) if self.judgements else ()
+        return [*self.paths, *tables, *judged]
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {**vars(self.rules), "map": self.form.configuration()}
+
+    def read(
+        self, out: Path | None = None, *, force: bool = False, progress: Progress | None = None
+    ) -> Artefact:
+        """Make the collection, as `Source.read` says; the logs of ``since`` are parents, too."""
+        from ssi_core.corpus.clicks.build import read
+
+        return read(self, out, force, progress)
 
 
 def _matching(path: Path) -> list[Path]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ssi_core.corpus.source import LANGUAGE, Source, directory
+
+if TYPE_CHECKING:
+    from ssi_core.types import Progress
 
 
 class Feeds(Source):
@@ -17,7 +23,20 @@ class Feeds(Source):
     """
 
     examples = ("ssi data ingest feeds my-feeds/ --out corpus",)
-    reader = "ssi_core.corpus.feeds:ingest_feeds"
+    origin = "feeds"
+    builder = "ssi_core.corpus.web.feeds:build"
 
     paths: tuple[Path, ...] = directory("Folder of Atom and RSS files (.xml, .atom, .rss)")
     language: str | None = LANGUAGE
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "language": self.language}
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digest of the feeds."""
+        from ssi_core.corpus.tree import digest_tree
+        from ssi_core.corpus.web.feeds import feeds_in
+
+        (directory,) = self.paths
+        return {"feeds": digest_tree(directory, feeds_in(directory, Counter()), out)}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from ssi_core.corpus.source import LANGUAGE, Source, directory
+
+if TYPE_CHECKING:
+    from ssi_core.types import Progress
 
 
 class Folder(Source):
@@ -24,8 +30,8 @@ class Folder(Source):
         "ssi data ingest folder site/ --out corpus",
         "ssi data ingest folder site/ --since corpus --out corpus-2",
     )
-    reader = "ssi_core.corpus.folder:ingest_folder"
     origin = "folder"
+    builder = "ssi_core.corpus.web.folder:build"
 
     paths: tuple[Path, ...] = directory("Folder of the pages")
     language: str | None = LANGUAGE
@@ -38,3 +44,15 @@ class Folder(Source):
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a path is a directory."""
         return path.is_dir()
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "language": self.language}
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digest of the pages."""
+        from ssi_core.corpus.tree import digest_tree
+        from ssi_core.corpus.web.folder import pages_in
+
+        (directory,) = self.paths
+        return {"pages": digest_tree(directory, pages_in(directory, Counter()), out)}

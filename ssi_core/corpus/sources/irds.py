@@ -9,21 +9,22 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from importlib import import_module
 from itertools import islice
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Place, Source
+from ssi_core.corpus.source import LANGUAGE, Source
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ssi_core.store import Artefact, Building
+    from ssi_core.store import Building
+    from ssi_core.types import Progress
 
 _SIDES = {"train": "train", "dev": "valid", "valid": "valid", "validation": "valid", "test": "test"}
 """Last part of the name of a part of a set -> side of the split that the publisher has fixed."""
@@ -41,6 +42,7 @@ class IrDatasets(Source):
     """
 
     examples = ("ssi data ingest ir-datasets beir/scifact --out corpus",)
+    origin = "ir_datasets"
 
     name: str = Field(
         description="Name in the catalogue of ir_datasets",
@@ -48,29 +50,30 @@ class IrDatasets(Source):
     )
     language: str | None = LANGUAGE
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core import collection, store
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "name": self.name, "language": self._language()}
 
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digest of all that is read."""
+        with self._open() as (documents, parts):
+            return {"content": _digest([documents, *parts.values()], list(parts))}
+
+    def build(self, building: Building, progress: Progress | None = None) -> None:
+        """Write documents, queries and judgements."""
+        with self._open() as (documents, parts):
+            _build(building, self.name, documents, parts, self._language(), progress)
+
+    def _language(self) -> str | None:
+        with self._open() as (documents, _):
+            language: str | None = self.language or documents.docs_lang()
+            return language
+
+    @contextmanager
+    def _open(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         package = _package()
-        progress = place.get("progress")
         with _offline(package, self.name):
-            documents, parts = _parts(package, self.name)
-            language = self.language or documents.docs_lang()
-            content = {"content": _digest([documents, *parts.values()], list(parts))}
-            settings = {"source": "ir_datasets", "name": self.name, "language": language}
-            make = partial(
-                _build,
-                name=self.name,
-                documents=documents,
-                parts=parts,
-                language=language,
-                progress=progress,
-            )
-            out, force = place.get("out"), place.get("force", False)
-            return store.open_or_make(
-                collection.KIND, settings, content, make, out=out, force=force
-            )
+            yield _parts(package, self.name)
 
 
 def _package() -> ModuleType:
@@ -163,11 +166,9 @@ def _build(
     language: str | None,
     progress: Any,
 ) -> None:
-    from pathlib import Path
-
     import polars as pl
 
-    from ssi_core.corpus.judgements import write_judgements
+    from ssi_core.corpus.judged.judgements import write_judgements
     from ssi_core.corpus.user_texts import write_own
 
     where = Path(name)

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
 from ssi_core.corpus.source import LANGUAGE, Source, directory, files, option
+
+if TYPE_CHECKING:
+    from ssi_core.types import Progress
 
 
 class Beir(Source):
     """Read a collection in the format of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv."""
 
     examples = ("ssi data ingest beir scifact/ --out corpus",)
-    reader = "ssi_core.corpus.beir:ingest_beir"
+    origin = "beir"
+    builder = "ssi_core.corpus.judged.beir:build"
 
     paths: tuple[Path, ...] = directory("Directory of the three")
     language: str | None = LANGUAGE
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the directory."""
+        from ssi_core.corpus.judged.beir import files_in
+
+        documents, queries, judged = files_in(*self.paths)
+        return (documents, queries, *judged.values())
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        from ssi_core.corpus.judged.beir import files_in
+
+        given = sorted(files_in(*self.paths)[2])
+        return {"source": self.origin, "language": self.language, "given": given}
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:
@@ -31,7 +50,8 @@ class Trec(Source):
     examples = (
         "ssi data ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",
     )
-    reader = "ssi_core.corpus.trec:ingest_trec"
+    origin = "trec"
+    builder = "ssi_core.corpus.judged.trec:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
     topics: Path = Field(description="Topics, or lines: number, tab, query")
@@ -40,6 +60,21 @@ class Trec(Source):
         ("title",), "Fields of a topic that make its query; may be repeated", "--field"
     )
     language: str | None = LANGUAGE
+
+    def inputs(self) -> Sequence[Path]:
+        """Return documents, topics and judgements."""
+        return (*self.paths, self.topics, self.qrels)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {
+            "source": self.origin,
+            "documents": [path.name for path in self.paths],
+            "topics": self.topics.name,
+            "judgements": self.qrels.name,
+            "fields": list(self.fields),
+            "language": self.language,
+        }
 
 
 class Judged(Source):
@@ -54,8 +89,24 @@ class Judged(Source):
     examples = (
         "ssi data ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",
     )
-    reader = "ssi_core.corpus.judged_queries:ingest_judged"
+    origin = "judged"
+    builder = "ssi_core.corpus.judged.queries:build"
 
     paths: tuple[Path, ...] = directory("Collection of 'ssi data ingest'")
     queries: Path = Field(description="Queries: id and text")
     qrels: Path = Field(description="Judgements: query, document and grade")
+
+    def inputs(self) -> Sequence[Path]:
+        """Return queries and judgements."""
+        return (self.queries, self.qrels)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "queries": self.queries.name, "qrels": self.qrels.name}
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digests of the files, and the key of the documents."""
+        from ssi_core.corpus.judged.queries import documents_of
+
+        documents = documents_of(*self.paths)
+        return {**super().parents(None, progress), "collection": documents.key}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, model_validator
 
-from ssi_core.corpus.source import PROCESSES, Place, Source, option
+from ssi_core.corpus.source import PROCESSES, Source, option
 
 if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
 
 
 class Mates(Source):
@@ -24,6 +25,7 @@ class Mates(Source):
     """
 
     flow = "ingest-mates"
+    builder = "ssi_core.corpus.mates.pairing:build"
     examples = (
         "ssi data ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
         "ssi data ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
@@ -69,12 +71,26 @@ class Mates(Source):
             raise ValueError("give the two corpora: --corpora QUERIES DOCUMENTS")
         return self
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.pairing import ingest_mates
-
-        assert self.corpora is not None, "checked by the validator"
+    @property
+    def links(self) -> tuple[str, Path]:
+        """The kind of the file of links between languages, and its path."""
         ((kind, path),) = self._files.items()
-        return ingest_mates(
-            kind, path, *self.corpora, dictionary=self.dictionary, processes=self.processes, **place
-        )
+        return kind, path
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the file of links, and the dictionary."""
+        return [self.links[1], *([self.dictionary] if self.dictionary else [])]
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        from ssi_core.corpus.mates.pairing import sides_of
+
+        return {"source": self.links[0], "languages": list(sides_of(self)[1])}
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digests of the files, and the keys of the two collections."""
+        from ssi_core.collection import SIDES
+        from ssi_core.corpus.mates.pairing import sides_of
+
+        keys = {side: one.key for side, one in zip(SIDES, sides_of(self)[0], strict=True)}
+        return super().parents(out, progress) | keys

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, field_validator
 
-from ssi_core.corpus.source import LANGUAGE, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Tabular, files, option
 
 
-class Table(Source):
+class Table(Tabular):
     """Read your own documents: JSON lines, CSV, TSV or parquet.
 
     Files may be packed (.gz, .bz2, .xz, .zst). A row is a document. Columns are known by their
@@ -31,17 +33,11 @@ class Table(Source):
         "ssi data ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
         "ssi data ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
-    reader = "ssi_core.corpus.table:ingest_table"
     origin = "table"
+    builder = "ssi_core.corpus.tables.documents:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
     links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
-    columns: dict[str, str] = option(
-        {},
-        "Which column is which, where the guess is wrong; may be repeated",
-        "--column",
-        "ROLE=NAME",
-    )
     labels: tuple[str, ...] = option(
         (), "A column to slice measures by; may be repeated", "--label"
     )
@@ -51,20 +47,35 @@ class Table(Source):
         description="Collection of an earlier state: only JSON lines that changed are parsed",
     )
 
+    def inputs(self) -> Sequence[Path]:
+        """Return the tables of documents and of links."""
+        return (*self.paths, *self.links)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {
+            "source": self.origin,
+            "documents": [path.name for path in self.paths],
+            "links": [path.name for path in self.links],
+            "columns": self.columns,
+            **self.written,
+            "labels": sorted(self.labels),
+            "language": self.language,
+        }
+
     @classmethod
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a path has the name of a table."""
-        from ssi_core.corpus.clicks.columns import LogForm
-        from ssi_core.corpus.clicks.log import kind_of
+        from ssi_core.corpus.tables.form import kind_of
 
-        return bool(kind_of(path, LogForm())) and not path.is_dir()
+        return bool(kind_of(path)) and not path.is_dir()
 
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
-        from ssi_core.corpus.table import ANCHOR, ENDS, ROLES
+        from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS
 
-        roles = (*ROLES, *ENDS, *ANCHOR)
+        roles = (*DOCUMENTS, *ENDS, *ANCHOR)
         for role, name in columns.items():
             if role not in roles:
                 raise ValueError(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Place, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Source, files, option
 
 if TYPE_CHECKING:
-    from ssi_core.store import Artefact
+    from ssi_core.types import Progress
 
 
 class Ubi(Source):
@@ -35,6 +36,8 @@ class Ubi(Source):
     """
 
     flow = "ingest-clicks"
+    origin = "ubi"
+    builder = "ssi_core.corpus.clicks.ubi:build"
     examples = (
         "ssi data ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
         "ssi data ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
@@ -74,17 +77,32 @@ class Ubi(Source):
             return any(map(is_ubi, walk(path, Counter(), deep=False)))
         return path.is_file() and is_ubi(path)
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.clicks.rules import Rules
-        from ssi_core.corpus.clicks.ubi import ingest_ubi
+    def inputs(self) -> Sequence[Path]:
+        """Return the files, also those of directories, and the table of the objects."""
+        from ssi_core.corpus.clicks.ubi import exports_of
 
-        return ingest_ubi(
-            self.paths,
-            documents=self.documents,
-            clicks=self.actions,
-            impressions=self.shown_by,
-            language=self.language,
-            rules=Rules(self.clicks, self.clip, self.most_broken),
-            **place,
-        )
+        tables = [self.documents] if self.documents and not self.documents.is_dir() else []
+        return [*exports_of(self.paths, Counter()), *tables]
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        from ssi_core.corpus.clicks.ubi import rules_of
+
+        return {
+            "source": self.origin,
+            **vars(rules_of(self)),
+            "actions": {"clicks": sorted(self.actions), "impressions": sorted(self.shown_by)},
+            "documents": self.documents and self.documents.name,
+            "language": self.language,
+        }
+
+    def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
+        """Return the digests of the files, or the key of the collection of the objects."""
+        from ssi_core.collection import open_collection
+        from ssi_core.files import refuse_output
+
+        refuse_output(out, self.paths)
+        parents = super().parents(out, progress)
+        if self.documents and self.documents.is_dir():
+            parents[f"documents {self.documents.name}"] = open_collection(self.documents).key
+        return parents

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from ssi_core.corpus.source import PROCESSES, WHERE, Place, Source, files
+from ssi_core.corpus.source import PROCESSES, WHERE, Source, files
 from ssi_core.root import home
 
 if TYPE_CHECKING:
@@ -15,7 +16,32 @@ if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 
-class Wikipedia(Source):
+class Dumps(Source):
+    """Read dumps of one wiki.
+
+    Attributes
+    ----------
+    part_bytes : int
+        Bytes of XML that become a part, which bound the memory of a worker.
+    """
+
+    part_bytes: ClassVar[int] = 16 << 20
+
+    paths: tuple[Path, ...] = files("DUMPS", "Dumps of one language")
+    language: str | None = Field(
+        default=None, description="Code of the language; empty: what the dump says"
+    )
+    processes: int | None = PROCESSES
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        from ssi_core.corpus.wiki.mediawiki import one_site
+
+        language = one_site(self.paths, self.language).language
+        return {"source": self.origin, "language": language, "part_bytes": self.part_bytes}
+
+
+class Wikipedia(Dumps):
     """Read *-pages-articles*.xml(.bz2) dumps, multistream or not.
 
     With --since the corpus is the same, and made sooner: pages whose bytes did not change keep
@@ -30,6 +56,7 @@ class Wikipedia(Source):
         "corpus-2",
     )
     origin = "wikipedia"
+    builder = "ssi_core.corpus.wiki.mediawiki:build"
 
     paths: tuple[Path, ...] = files("DUMPS", "Dumps", least=0)
     download: str | None = Field(
@@ -42,14 +69,10 @@ class Wikipedia(Source):
         pattern=r"^(latest|\d{8})$",
         description="Date of that dump: YYYYMMDD or latest",
     )
-    language: str | None = Field(
-        default=None, description="Code of the language; empty: what the dump says"
-    )
     since: Path | None = Field(
         default=None,
         description="Corpus of an earlier dump of this wiki: only pages that changed are parsed",
     )
-    processes: int | None = PROCESSES
     where: str = WHERE
 
     @model_validator(mode="after")
@@ -67,21 +90,24 @@ class Wikipedia(Source):
         """Return the source with the dump that was downloaded."""
         if self.download is None:
             return self
-        from ssi_core.corpus.download import download_dump
+        from ssi_core.corpus.wiki.download import download_dump
 
         folder = home() / "dumps"
         dump = download_dump(self.download, folder, date=self.date, progress=progress)
         return self.model_copy(update={"paths": (dump,), "download": None})
 
-    def read(self, **place: Unpack[Place]) -> Artefact:
-        """Make the collection."""
-        from ssi_core.corpus.mediawiki import ingest_wikipedia
+    def read(
+        self, out: Path | None = None, *, force: bool = False, progress: Progress | None = None
+    ) -> Artefact:
+        """Make the collection, as `Source.read` says.
 
-        return ingest_wikipedia(
-            self.paths,
-            language=self.language,
-            since=self.since,
-            processes=self.processes,
-            where=self.where,
-            **place,
-        )
+        Workers of a Dask cluster must see the dumps and ``out``.
+        """
+        from ssi_core.parts import address_of
+
+        source = self
+        if address_of(self.where) is not None:  # workers have working directories of their own
+            paths = tuple(path.absolute() for path in self.paths)
+            out, since = (path and path.absolute() for path in (out, self.since))
+            source = self.model_copy(update={"paths": paths, "since": since})
+        return super(Wikipedia, source).read(out, force=force, progress=progress)

@@ -69,7 +69,7 @@ def compare(given: CompareSettings) -> Outcome:
     number of entries of a set, are chosen on other topics than those that test. With the workflow,
     each set is a run of the MLflow experiment "feeds".
     """
-    from ssi_core.corpus.feeds import read_feeds
+    from ssi_core.corpus.web.feeds import read_feeds
     from ssi_core.guests.feeds.compare import compare as computed
 
     skipped: Counter[str] = Counter()

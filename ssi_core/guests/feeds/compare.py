@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.corpus.feeds import Feed
+from ssi_core.corpus.web.feeds import Feed
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
 from ssi_core.guests.feeds.elements import SETS, Match, Scores, score
 from ssi_core.guests.feeds.printed import PRINTED

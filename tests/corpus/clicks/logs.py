@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.corpus.clicks.columns import parse_map
+from tests import sources
 
 COLUMNS = {
     "session": "visit",
@@ -23,6 +24,15 @@ NAMES = list(COLUMNS.values())
 
 def form(**sections):
     return parse_map({**MAP, **sections})
+
+
+def ingest(paths, log_map, out=None, *, rules=None, **settings):
+    """Read logs by a map that `form` has made."""
+    said = log_map.configuration()
+    if "grade" not in log_map.columns:
+        del said["grades"]
+    settings |= vars(rules) if rules else {}
+    return sources.ingest("clicks", paths, out, map=said, **settings)
 
 
 def rows(sessions=400, seed=0):

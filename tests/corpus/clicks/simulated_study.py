@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.files import write_result
 from ssi_core.models.bilinear import Bilinear
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Task
+from tests.corpus.clicks import logs
 from tests.corpus.clicks.policies import (
     FORM,
     POLICIES,
@@ -90,7 +90,7 @@ def rows(work: Path) -> Iterator[tuple[str, str, float]]:
         tasks = {}
         for rule in ("all", "first", "weighted", "inverse"):
             clicks, task = work / f"{policy} {rule}", work / f"task {policy} {rule}"
-            ingest_clicks([log], FORM, clicks, rules=Rules(clicks=rule))
+            logs.ingest([log], FORM, clicks, rules=Rules(clicks=rule))
             build_task(clicks, task, split="users", vocabularies="two", relevant="click")
             tasks[rule] = open_task(task)
         shown = tasks["all"].train.shown

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.anchors import ingest_anchors
 from ssi_core.types import BadInput
 from tests.corpus.dumps import page, real_data, write, xml
+from tests.sources import ingest
 
 PAGES = (
     page(1, "Car", "A [[car|Motor car]] has a [[wheel]], an [[engine]] and [[wheel]]s."),
@@ -48,7 +48,7 @@ OTHER = {
 
 @pytest.mark.parametrize("part_bytes", [1, 1 << 20])
 def test_words_of_links_find_titles_that_the_dump_lacks(dump, tmp_path, part_bytes):
-    made = ingest_anchors([dump], tmp_path / "out", processes=1, part_bytes=part_bytes)
+    made = ingest("anchors", [dump], tmp_path / "out", processes=1, part_bytes=part_bytes)
     assert pairs_of(made) == EQUAL | OTHER
     titles = open_collection(made.path).documents.select("id", "title", "text").collect()
     assert titles.rows() == [
@@ -67,7 +67,7 @@ def test_words_of_links_find_titles_that_the_dump_lacks(dump, tmp_path, part_byt
 
 
 def test_words_that_are_the_title_can_be_left_out(dump, tmp_path):
-    made = ingest_anchors([dump], tmp_path / "out", equal="drop", processes=1)
+    made = ingest("anchors", [dump], tmp_path / "out", equal="drop", processes=1)
     assert pairs_of(made) == OTHER
     assert made.skipped["link_equal"] == made.counts["links_equal"] == 3
 
@@ -77,7 +77,7 @@ def test_judged_titles_are_documents_and_a_judged_wording_is_the_query_of_the_an
 ):
     table = tmp_path / "judged.tsv"
     table.write_text(TABLE)
-    made = ingest_anchors([dump], tmp_path / "out", judgements=table, processes=1)
+    made = ingest("anchors", [dump], tmp_path / "out", judgements=table, processes=1)
     counts = made.counts
     assert pairs_of(made) == EQUAL | OTHER
     judged = open_collection(made.path).frame("relations/judgement")
@@ -90,7 +90,7 @@ def test_judged_titles_are_documents_and_a_judged_wording_is_the_query_of_the_an
 
 def test_a_page_of_two_dumps_is_read_once(dump, tmp_path):
     other = write(tmp_path / "enwiki-more.xml", xml(PAGES[1], PAGES[2], page(9, "Oar", "[[Boat]]")))
-    made = ingest_anchors([dump, other], tmp_path / "out", processes=1)
+    made = ingest("anchors", [dump, other], tmp_path / "out", processes=1)
     assert pairs_of(made) == EQUAL | OTHER | {("boat", "Boat"): 1}
     assert made.skipped["link_from_repeated_page"] == 3
 
@@ -99,14 +99,14 @@ def test_qrels_have_no_words(dump, tmp_path):
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("1 0 Car 3\n")
     with pytest.raises(BadInput, match=r"qrels.txt: qrels have numbers of queries.*columns query"):
-        ingest_anchors([dump], tmp_path / "out", judgements=qrels, processes=1)
+        ingest("anchors", [dump], tmp_path / "out", judgements=qrels, processes=1)
 
 
 @pytest.mark.slow
 def test_the_excerpt_and_discernatron(tmp_path):
     dump = real_data("wiki-dumps", "enwiki-pages-articles1-p10p30302-shortened.xml.bz2")
-    made = ingest_anchors(
-        [dump], tmp_path / "out", judgements=real_data("discernatron"), processes=1
+    made = ingest(
+        "anchors", [dump], tmp_path / "out", judgements=real_data("discernatron"), processes=1
     )
     expected = {
         "pairs": 22_876, "judged_queries": 124, "judgements": 3804, "judged_documents": 3772,

@@ -9,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from ssi_core.corpus.clicks import build
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
@@ -22,7 +21,7 @@ NIGHTS = 3
 def read(paths, out, *, since=None, form=None, rules=None, **how):
     shutil.rmtree(out, ignore_errors=True)
     rules = rules or Rules(clicks="all")
-    return ingest_clicks(paths, form or logs.form(), out, rules=rules, since=since, **how)
+    return logs.ingest(paths, form or logs.form(), out, rules=rules, since=since, **how)
 
 
 def rows_of(artefact):
@@ -53,13 +52,13 @@ def assert_same(one, other):
 def asked(monkeypatch):
     """Places from which logs were read."""
     places = []
-    real = build.read_log
+    real = build.read_rows
 
     def spy(path, columns, form, after):
         places.append((path.name, after.bytes, after.lines))
         return real(path, columns, form, after)
 
-    monkeypatch.setattr(build, "read_log", spy)
+    monkeypatch.setattr(build, "read_rows", spy)
     return places
 
 

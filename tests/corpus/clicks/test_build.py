@@ -8,10 +8,10 @@ import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks import lines, shards
-from ssi_core.corpus.clicks.build import ingest_clicks
+from ssi_core.corpus.clicks import shards
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.corpus.tables import lines
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from tests.corpora import PAIRS, clicked_pairs, write_corpus
@@ -21,7 +21,7 @@ from tests.corpus.clicks import logs
 def ingest(tmp_path, rows, form=None, *, out="clicks", queries=None, documents=None, **rules):
     path = logs.write_csv(tmp_path / "log.csv", rows)
     shutil.rmtree(tmp_path / out, ignore_errors=True)
-    return ingest_clicks(
+    return logs.ingest(
         [path],
         form or logs.form(),
         tmp_path / out,
@@ -186,16 +186,16 @@ def test_shards_and_blocks_change_nothing(tmp_path, rows, monkeypatch):
 
 def test_the_same_log_is_not_read_twice_and_other_rules_are_another_artefact(tmp_path, rows):
     path = logs.write_csv(tmp_path / "log.csv", rows)
-    first = ingest_clicks([path], logs.form(), tmp_path / "clicks")
+    first = logs.ingest([path], logs.form(), tmp_path / "clicks")
     written = (
         (tmp_path / "clicks" / "relations" / "click" / "part-00000.parquet").stat().st_mtime_ns
     )
-    assert ingest_clicks([path], logs.form(), tmp_path / "clicks").key == first.key
+    assert logs.ingest([path], logs.form(), tmp_path / "clicks").key == first.key
     assert (
         tmp_path / "clicks" / "relations" / "click" / "part-00000.parquet"
     ).stat().st_mtime_ns == written
     with pytest.raises(Refused):
-        ingest_clicks([path], logs.form(), tmp_path / "clicks", rules=Rules(clicks="all"))
+        logs.ingest([path], logs.form(), tmp_path / "clicks", rules=Rules(clicks="all"))
 
 
 # What is wrong with a log
@@ -292,7 +292,7 @@ def test_marks_and_line_ends_of_windows_change_nothing(tmp_path, rows, encoded):
     text = (tmp_path / "log.csv").read_text()
     data = text.replace("\n", "\r\n").encode() if encoded == "crlf" else text.encode(encoded)
     (tmp_path / "log.csv").write_bytes(data)
-    found = ingest_clicks([tmp_path / "log.csv"], logs.form(), tmp_path / "other")
+    found = logs.ingest([tmp_path / "log.csv"], logs.form(), tmp_path / "other")
     assert (found.counts, found.skipped) == (plain.counts, plain.skipped)
 
 
@@ -308,7 +308,7 @@ def test_two_logs_are_read_one_after_the_other(tmp_path, rows):
         logs.write_csv(tmp_path / f"{n}.csv", part)
         for n, part in enumerate((rows[:half], spoilt(rows[half:], rank="x")))
     ]
-    found = ingest_clicks(paths, logs.form(), tmp_path / "clicks")
+    found = logs.ingest(paths, logs.form(), tmp_path / "clicks")
     assert found.counts["rows"] == len(rows)
     assert set(quarantine(found)["file"]) == {"1.csv"}
 

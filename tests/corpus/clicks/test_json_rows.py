@@ -6,9 +6,9 @@ import json
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks import json_rows
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables import json_rows
+from ssi_core.corpus.tables.form import TableForm
+from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.types import BadInput
 
 COLUMNS = ["query", "label", "clicks"]
@@ -21,7 +21,9 @@ ROWS = [(1, "hay", "a", "5"), (1, "hay", "b", "7"), (3, "Bran", "c", "1")]
 
 
 def read(path, each="results", columns=COLUMNS):
-    return pl.concat(read_log(path, columns, LogForm(each=each)))
+    return pl.concat(
+        read_rows(path, dict(zip(columns, columns, strict=True)), TableForm(each=each))
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def test_an_array_is_read_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(json_rows, "_OBJECTS", 2)
     path = tmp_path / "log.json"
     path.write_text(json.dumps([{"query": n, "label": "x", "clicks": n} for n in range(5)]))
-    blocks = list(read_log(path, COLUMNS, LogForm()))
+    blocks = list(read_rows(path, dict(zip(COLUMNS, COLUMNS, strict=True))))
     assert [len(block) for block in blocks] == [2, 2, 1]
     assert pl.concat(blocks)["line"].to_list() == [1, 2, 3, 4, 5]
 

@@ -7,10 +7,10 @@ from ssi_core import collection
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.texts import id_of
 from ssi_core.types import BadInput
+from tests.corpus.clicks import logs
 
 WORDED = {"query_text": "query", "document": "url", "document_text": "title", "clicks": "clicks"}
 LOG = "query,url,title,clicks\nold car,u1,Cars of old,3\nold car,u2,Engines,1\nmoon,u3,The Moon,2\n"
@@ -39,7 +39,7 @@ EXPECTED = {("old car", "u3"): 0.0, ("new car", "u1"): 4.0, ("new car", "u2"): 1
 
 def test_a_judged_wording_is_the_query_of_the_log_or_a_new_one(log, tmp_path):
     form = parse_map({"columns": WORDED})
-    made = ingest_clicks([log], form, tmp_path / "out", judgements=tmp_path / "judged.csv")
+    made = logs.ingest([log], form, tmp_path / "out", judgements=tmp_path / "judged.csv")
     assert judgements(made) == EXPECTED
     found = open_collection(made.path)
     assert set(found.names("queries")["id"]) == {id_of(q) for q in ("old car", "moon", "new car")}
@@ -51,7 +51,7 @@ def test_a_judged_wording_is_the_query_of_the_log_or_a_new_one(log, tmp_path):
     assert counts["pairs_of_judged_documents"] == 3
     assert counts["gains"] == {"0": 0.0, "1.5": 1.5, "4": 4.0}
     assert made.skipped["judgement_unknown_document"] == 1
-    assert made.key != ingest_clicks([log], form, tmp_path / "bare").key
+    assert made.key != logs.ingest([log], form, tmp_path / "bare").key
 
 
 def test_qrels_name_queries_and_documents_by_the_ids_of_the_tables(tmp_path):
@@ -62,7 +62,7 @@ def test_qrels_name_queries_and_documents_by_the_ids_of_the_tables(tmp_path):
     columns = {"query": "query", "document": "url", "clicks": "clicks"}
     tables = {side: tmp_path / f"{name}.csv" for side, name in
               (("queries", "queries"), ("documents", "titles"), )}  # fmt: skip
-    made = ingest_clicks(
+    made = logs.ingest(
         [tmp_path / "log.csv"], parse_map({"columns": columns}), tmp_path / "out", **tables,
         judgements=tmp_path / "qrels.txt",
     )  # fmt: skip
@@ -75,17 +75,17 @@ def test_judgements_of_other_documents_are_refused(log, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("query,document,grade\nmoon,x1,2\n")
     with pytest.raises(BadInput, match=r"other.csv: .*1 judgement_unknown_document.*as the log"):
-        ingest_clicks([log], parse_map({"columns": WORDED}), tmp_path / "out", judgements=other)
+        logs.ingest([log], parse_map({"columns": WORDED}), tmp_path / "out", judgements=other)
 
 
 def test_a_judged_log_that_has_grown_is_read_on(log, tmp_path):
     form = parse_map({"columns": WORDED})
     how = {"judgements": tmp_path / "judged.csv"}
-    first = ingest_clicks([log], form, tmp_path / "first", **how)
+    first = logs.ingest([log], form, tmp_path / "first", **how)
     log.write_text(LOG + "sun,u1,Cars of old,1\n")
-    second = ingest_clicks([log], form, tmp_path / "second", since=first.path, **how)
+    second = logs.ingest([log], form, tmp_path / "second", since=first.path, **how)
     assert judgements(second) == EXPECTED
-    assert second.key == ingest_clicks([log], form, tmp_path / "whole", **how).key
+    assert second.key == logs.ingest([log], form, tmp_path / "whole", **how).key
     assert second.counts["queries"] == 4
 
 

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus.clicks.build import ingest_clicks
-from ssi_core.corpus.clicks.language import guess_language
+from ssi_core.corpus.language import guess_language
 from ssi_core.text.tokenizer import tokenize
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs
@@ -27,7 +26,7 @@ def rows_with(text):
 def ingest(tmp_path, rows, form=None, **how):
     path = logs.write_csv(tmp_path / "log.csv", rows)
     shutil.rmtree(tmp_path / "clicks", ignore_errors=True)
-    return ingest_clicks([path], form or logs.form(), tmp_path / "clicks", **how)
+    return logs.ingest([path], form or logs.form(), tmp_path / "clicks", **how)
 
 
 def warnings(caplog):
@@ -132,9 +131,9 @@ def test_a_guess_may_change_with_later_logs_and_is_that_of_all_texts(tmp_path):
     for row in chinese:
         row |= {"url": f"z{row['url']}", "ad": f"z{row['ad']}", "creative": "古老的城市" * 40}
     paths = [logs.write_csv(tmp_path / f"{n}.csv", part) for n, part in enumerate((latin, chinese))]
-    first = ingest_clicks(paths[:1], logs.form(), tmp_path / "first")
-    whole = ingest_clicks(paths, logs.form(), tmp_path / "whole")
-    found = ingest_clicks(paths[1:], logs.form(), tmp_path / "found", since=first.path)
+    first = logs.ingest(paths[:1], logs.form(), tmp_path / "first")
+    whole = logs.ingest(paths, logs.form(), tmp_path / "whole")
+    found = logs.ingest(paths[1:], logs.form(), tmp_path / "found", since=first.path)
     assert first.counts["language"].startswith("en (")
     assert found.counts["language"] == whole.counts["language"]
     for made, language in ((first, "en"), (found, "zh"), (whole, "zh")):

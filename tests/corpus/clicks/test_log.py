@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus.clicks import lines
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import read_log
+from ssi_core.corpus.tables import lines
+from ssi_core.corpus.tables.form import TableForm
+from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.types import BadInput
 from tests.corpus.clicks import logs
 
@@ -23,7 +23,7 @@ COLUMNS = ["visit", "ad", "click"]
 
 
 def read(path, columns=COLUMNS, **form):
-    return pl.concat(read_log(path, columns, LogForm(**form)))
+    return pl.concat(read_rows(path, dict(zip(columns, columns, strict=True)), TableForm(**form)))
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_log_without_a_header_numbers_its_columns(written):
         ("x", "log.dat", "its name does not say"),
         ("x", "log.csv.zst", "log.csv.zst"),
         (gzip.compress(b"visit,ad,click\n" * 99, mtime=0)[:-20], "log.csv.gz", "end-of-stream"),
-        ("visit,ad,click\n".encode("utf-16"), "log.csv", "iconv -f utf-16"),
+        ("visit,ad,click\n".encode("utf-16-le"), "log.csv", "iconv -f utf-16le"),
         ("no parquet", "log.parquet", "parquet"),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_line_that_is_too_long_is_counted_and_the_others_are_read(
 
 
 def test_a_quoted_field_that_is_too_long_ends(written, monkeypatch):
-    monkeypatch.setattr("ssi_core.corpus.clicks.separated.LARGEST_LINE", 100)
+    monkeypatch.setattr("ssi_core.corpus.tables.reader.LARGEST_LINE", 100)
     text = 'visit,ad,click\ns1,"lost,1\n' + "s2,a,0\n" * 50
     found = read(written(text))
     assert found["category"].to_list() == ["quote"] + [None] * 50

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.tables import IMPRESSIONS
@@ -27,7 +26,7 @@ def row(query, url, **values):
 def ingest(tmp_path, rows, columns, *, out="clicks", since=None, rules=None, **sections):
     path = logs.write_csv(tmp_path / f"{out}.csv", rows)
     form = parse_map({"columns": columns, **sections})
-    return ingest_clicks([path], form, tmp_path / out, rules=rules, since=since, force=True)
+    return logs.ingest([path], form, tmp_path / out, rules=rules, since=since, force=True)
 
 
 def pairs(artefact):
@@ -146,8 +145,8 @@ def test_lines_of_earlier_logs_are_not_read_again(tmp_path):
     form = parse_map({"columns": COUNTS})
     logs.write_csv(tmp_path / "tuesday.csv", rows[25:])
     both = [tmp_path / "monday.csv", tmp_path / "tuesday.csv"]
-    whole = ingest_clicks(both, form, tmp_path / "whole")
-    found = ingest_clicks(both[1:], form, tmp_path / "clicks", since=tmp_path / "monday")
+    whole = logs.ingest(both, form, tmp_path / "whole")
+    found = logs.ingest(both[1:], form, tmp_path / "clicks", since=tmp_path / "monday")
     assert found.key == whole.key
     assert found.counts.pop("since") == {"rows_taken": 25, "rows_read": 35}
     assert (found.counts, found.skipped) == (whole.counts, whole.skipped)
@@ -170,8 +169,8 @@ def test_sessions_without_positions_have_slates(tmp_path):
     rows = logs.rows(60)
     columns = {role: name for role, name in logs.COLUMNS.items() if role != "position"}
     path = logs.write_csv(tmp_path / "log.csv", [*rows, rows[0]])
-    found = ingest_clicks([path], logs.form(columns=columns), tmp_path / "clicks")
-    placed = ingest_clicks([path], logs.form(), tmp_path / "placed", rules=Rules(clicks="all"))
+    found = logs.ingest([path], logs.form(columns=columns), tmp_path / "clicks")
+    placed = logs.ingest([path], logs.form(), tmp_path / "placed", rules=Rules(clicks="all"))
     assert found.configuration["clicks"] == "all"
     assert found.counts == placed.counts
     assert found.skipped == placed.skipped

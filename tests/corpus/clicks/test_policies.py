@@ -5,9 +5,9 @@ from functools import cache
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from tests.corpora import clicked_pairs
+from tests.corpus.clicks import logs
 from tests.corpus.clicks.policies import (
     FORM,
     POLICIES,
@@ -30,7 +30,7 @@ def judged(tmp_path, policy, clicks):
     """NDCG@5 by the weights of pairs, and by these over the showings."""
     log(policy).write_csv(tmp_path / "log.csv")
     rules = Rules(clicks=clicks)
-    made = ingest_clicks([tmp_path / "log.csv"], FORM, tmp_path / clicks, rules=rules)
+    made = logs.ingest([tmp_path / "log.csv"], FORM, tmp_path / clicks, rules=rules)
     pairs = clicked_pairs(made.path)
     over = pairs.with_columns(weight=pl.col("weight") / pl.col("shown"))
     return tuple(ndcg_at_5(TRUTH, as_table(TRUTH, each, "weight")) for each in (pairs, over))

@@ -6,7 +6,6 @@ import re
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.quarantine import as_text
 from ssi_core.corpus.clicks.rules import Rules
 from tests.corpus.clicks import logs
@@ -48,7 +47,7 @@ def test_a_log_with_a_formula_gives_a_quarantine_without_one(formula, tmp_path):
     rows = logs.rows(30)
     rows[3] = {**rows[3], "visit": formula, "rank": formula}
     log = logs.write_csv(tmp_path / "=log.csv", rows)
-    made = ingest_clicks([log], logs.form(), tmp_path / "out", rules=Rules("all"))
+    made = logs.ingest([log], logs.form(), tmp_path / "out", rules=Rules("all"))
     with (made.path / "quarantine.csv").open(encoding="utf-8", newline="") as file:
         head, row = csv.reader(file)
     assert head == ["file", "line", "category", "reason", "row"]

@@ -10,10 +10,11 @@ from ssi_core import collection, store
 from ssi_core.collection import open_collection
 from ssi_core.corpus.clicks.query_log import JUDGED, PAIRS, QueryLog, write_query_log
 from ssi_core.corpus.clicks.texts import id_of
-from ssi_core.datasets.wikiqa import DEV, TRAIN, ingest_wikiqa
-from ssi_core.datasets.zzquerylog import QUERIES, ingest_zzquerylog, is_judged
+from ssi_core.datasets.wikiqa import DEV, TRAIN
+from ssi_core.datasets.zzquerylog import QUERIES, is_judged
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
+from tests.sources import ingest
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 
@@ -105,7 +106,7 @@ HELD_OUT = [
 
 
 def test_answers_are_clicked_and_sentences_of_held_out_questions_judged(tmp_path):
-    made = ingest_wikiqa(questions(tmp_path / "in", ASKED, HELD_OUT), tmp_path / "out")
+    made = ingest("wikiqa", questions(tmp_path / "in", ASKED, HELD_OUT), tmp_path / "out")
     assert named(made, "click").select("text", "target").rows() == [
         ("how old is the moon?", "D1-1")
     ]
@@ -120,11 +121,11 @@ def test_answers_are_clicked_and_sentences_of_held_out_questions_judged(tmp_path
 def test_a_damaged_question_names_its_line(tmp_path):
     wrong = [*ASKED, ("Q4", "a question", "1")]
     with pytest.raises(BadInput, match=r"WikiQA-train.tsv.gz: line 5 is .* the label 0 or 1"):
-        ingest_wikiqa(questions(tmp_path / "in", wrong, HELD_OUT), tmp_path / "out")
+        ingest("wikiqa", questions(tmp_path / "in", wrong, HELD_OUT), tmp_path / "out")
 
 
 def test_the_published_questions(tmp_path):
-    made = ingest_wikiqa(real_data("wikiqa"), tmp_path / "out")
+    made = ingest("wikiqa", real_data("wikiqa"), tmp_path / "out")
     expected = {
         "rows": 20_360 + 2733, "questions": 2118, "pairs": 1040, "judgements": 2733,
         "queries": 873 + 296, "judged_queries": 126, "documents": 21_090,
@@ -150,7 +151,7 @@ def test_a_fifth_of_the_queries_has_grades_in_the_place_of_clicks(tmp_path):
     words = [f"club {n}" for n in range(40)]
     shares = results(("A", 80), ("B", 15), ("A ", 5)), results(("A", 50), ("B", 30), ("C", 20))
     queries = [{"query": word, "results": shares[n % 2]} for n, word in enumerate(words)]
-    made = ingest_zzquerylog(sports(tmp_path / "in", queries), tmp_path / "out")
+    made = ingest("zzquerylog", sports(tmp_path / "in", queries), tmp_path / "out")
     clicks, judged = named(made, "click"), named(made, "judgement")
     held_out = {word for word in words if is_judged(word)}
     assert 0 < len(held_out) < 20
@@ -173,13 +174,13 @@ def test_a_fifth_of_the_queries_has_grades_in_the_place_of_clicks(tmp_path):
 def test_a_damaged_result_names_its_query(tmp_path):
     queries = [{"query": "a", "results": results(("A", 1))}, {"query": "b", "results": [{}]}]
     with pytest.raises(BadInput, match=f"{QUERIES}: query 2: KeyError: 'label'"):
-        ingest_zzquerylog(sports(tmp_path / "in", queries), tmp_path / "out")
+        ingest("zzquerylog", sports(tmp_path / "in", queries), tmp_path / "out")
     with pytest.raises(BadInput, match="expected a JSON list of queries"):
-        ingest_zzquerylog(sports(tmp_path / "in", {"query": "a"}), tmp_path / "out")
+        ingest("zzquerylog", sports(tmp_path / "in", {"query": "a"}), tmp_path / "out")
 
 
 def test_the_published_sports_queries(tmp_path):
-    made = ingest_zzquerylog(real_data("zzquerylog"), tmp_path / "out")
+    made = ingest("zzquerylog", real_data("zzquerylog"), tmp_path / "out")
     expected = {
         "queries": 461, "documents": 3993, "pairs": 4400, "judgements": 959, "results": 6856,
         "judged_queries": 85,

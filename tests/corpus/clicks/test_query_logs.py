@@ -13,11 +13,11 @@ import pytest
 from flows.cli import cli
 from ssi_core import store
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
+from tests.corpus.clicks import logs
 from tests.corpus.dumps import real_data
 from tests.flows.pages import blocks
 
@@ -93,11 +93,11 @@ def test_a_chinese_log_is_split_into_words_unasked(tmp_path):
     log = chinese_log(tmp_path / "log.csv")
     columns = {"query": "query", "query_text": "query", "document": "url", "document_text": "title"}
     form = parse_map({"columns": {**columns, "clicks": "clicks"}})
-    guessed = ingest_clicks([log], form, tmp_path / "guessed")
+    guessed = logs.ingest([log], form, tmp_path / "guessed")
     assert guessed.counts["language"].startswith("zh (guessed from the script of 1,4")
     texts = pl.read_parquet(guessed.path / "documents" / "*.parquet")
     assert set(texts["language"]) == {"zh"}
-    english = ingest_clicks([log], form.in_language("en"), tmp_path / "english")
+    english = logs.ingest([log], form.in_language("en"), tmp_path / "english")
     loss = {
         made.path.name: measured(made.path, tmp_path / f"{made.path.name}-task", words="all")
         for made in (guessed, english)

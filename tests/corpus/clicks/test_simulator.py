@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from scipy.stats import kendalltau
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.columns import load_map, parse_map
 from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.corpus.clicks.rules import Rules
@@ -18,6 +17,7 @@ from ssi_core.sample.clicks import ad_of, click_log, pool_of
 from ssi_core.sample.encyclopedia import EXAMINATION, ad_relevance, plan_world, write_sample
 from ssi_core.sample.pages import article_id
 from tests.corpora import clicked_pairs
+from tests.corpus.clicks import logs
 
 DOCUMENTS = 60
 
@@ -47,7 +47,7 @@ def test_the_log_is_what_its_map_says(sample, tmp_path):
     pages = tmp_path / "pages.tsv"
     texts = (f"{article_id(page)}\t{world.title(page)}\n" for page in range(DOCUMENTS))
     pages.write_text("id\ttext\n" + "".join(texts))
-    found = ingest_clicks(
+    found = logs.ingest(
         [directory / "clicks.tsv.gz"],
         load_map(directory / "clicks-map.toml"),
         tmp_path / "clicks",
@@ -96,7 +96,7 @@ def ndcg_at_10(gain, score):
 
 def recovered(log, form, truth, place, clicks):
     """NDCG@10 and Kendall's tau of what an ingestion makes of each pair, page by page."""
-    found = ingest_clicks([log], form, place / clicks, rules=Rules(clicks=clicks))
+    found = logs.ingest([log], form, place / clicks, rules=Rules(clicks=clicks))
     pairs = clicked_pairs(found.path)
     # The weight is the relevance already, or a sum over showings.
     rate = pl.col("weight") / (1 if clicks == "weighted" else pl.col("shown") + 1)

@@ -10,8 +10,6 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.ubi import ingest_ubi
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import open_or_make
 from ssi_core.tasks.spec import TaskSpec
@@ -19,6 +17,7 @@ from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput
 from tests.corpus.dumps import real_data
 from tests.flows.pages import command_lines, commands
+from tests.sources import ingest
 
 SHOES = {"b1": "a red shoe", "b2": "a blue shoe", "b3": "a green boot", "b4": "laces"}
 
@@ -103,7 +102,7 @@ def slates(path):
 
 
 def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoes, tmp_path):
-    made = ingest_ubi([log], tmp_path / "out", documents=shoes)
+    made = ingest("ubi", [log], tmp_path / "out", documents=shoes)
     assert slates(made.path) == {
         # The ordinals of this application begin with 0.
         "red shoes": {"b1": (1, False), "b2": (2, True), "b3": (3, False)},
@@ -121,16 +120,16 @@ def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoe
     assert skipped["slate_without_click"] == 1
     clicks = open_collection(made.path).frame("relations/click")
     assert dict(clicks.select("target", "weight").rows()) == {"b1": 1, "b2": 1, "b3": 1, "b4": 1}
-    assert ingest_ubi([log], tmp_path / "out", documents=shoes) == made
+    assert ingest("ubi", [log], tmp_path / "out", documents=shoes) == made
 
 
 def test_a_purchase_may_count_as_a_click(log, shoes, tmp_path):
-    made = ingest_ubi([log], tmp_path / "out", documents=shoes, clicks=["click", "add_to_cart"])
+    made = ingest("ubi", [log], tmp_path / "out", documents=shoes, actions=["click", "add_to_cart"])
     assert slates(made.path)["red shoes"]["b3"] == (3, True)
 
 
 def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path):
-    whole = ingest_ubi([log], tmp_path / "whole", documents=shoes)
+    whole = ingest("ubi", [log], tmp_path / "whole", documents=shoes)
     queries = [one for one in LOG if "action_name" not in one]
     events = [one for one in LOG if "action_name" in one]
     wrapped = [{"_index": "ubi_events", "_source": one} for one in events]
@@ -141,7 +140,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         apart / "queries.parquet"
     )
     (apart / "notes.md").write_text("of another kind")
-    made = ingest_ubi([apart], tmp_path / "out", documents=shoes)
+    made = ingest("ubi", [apart], tmp_path / "out", documents=shoes)
     assert slates(made.path) == slates(whole.path)
 
     flat = tmp_path / "flat.csv"
@@ -153,7 +152,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         for one in LOG
     ]  # fmt: skip
     pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)).write_csv(flat)
-    made = ingest_ubi([flat], tmp_path / "of-csv", documents=shoes)
+    made = ingest("ubi", [flat], tmp_path / "of-csv", documents=shoes)
     assert slates(made.path) == slates(whole.path)
     dotted = pl.DataFrame(
         {
@@ -165,7 +164,7 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
         }
     )
     dotted.write_csv(tmp_path / "dotted.tsv", separator="\t")
-    made = ingest_ubi([tmp_path / "dotted.tsv"], tmp_path / "of-tsv", documents=shoes)
+    made = ingest("ubi", [tmp_path / "dotted.tsv"], tmp_path / "of-tsv", documents=shoes)
     assert slates(made.path) == {"red shoes": {"b1": (1, True)}}
 
 
@@ -177,7 +176,7 @@ def test_a_description_is_the_text_where_no_documents_are_given(tmp_path):
         lines += [query(f"q{n}", f"size {n}"), click]
     path = tmp_path / "ubi.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in lines))
-    made = ingest_ubi([path], tmp_path / "out")
+    made = ingest("ubi", [path], tmp_path / "out")
     texts = open_collection(made.path).documents.collect()["text"]
     assert sorted(texts) == sorted(f"a shoe of size {n}" for n in range(40))
     task = build_task(made.path, tmp_path / "task", spec=TaskSpec(relevant="click", words="all"))
@@ -217,7 +216,7 @@ def test_judgements_and_query_sets_are_read_beside_the_clicks(log, shoes, tmp_pa
     hit = {"_index": "query_sets", "_source": SET}
     (tmp_path / "set.json").write_text(json.dumps({"hits": {"hits": [hit]}}, indent=2))
     files = [log, tmp_path / "judged.json", tmp_path / "set.json"]
-    made = ingest_ubi(files, tmp_path / "out", documents=shoes)
+    made = ingest("ubi", files, tmp_path / "out", documents=shoes)
     grades, sets = judged(made.path)
     assert grades == {("red shoes", "b1"): 100, ("red shoes", "b3"): 0, ("laces", "b4"): 10}
     assert sets == {(words, "query_set", "ten best") for words in ("laces", "boots")}
@@ -227,7 +226,7 @@ def test_judgements_and_query_sets_are_read_beside_the_clicks(log, shoes, tmp_pa
     assert (skipped["judgement_unknown_document"], skipped["rating_incomplete"]) == (1, 1)
     assert open_collection(made.path).relevant == ("click", "judgement")
     # The clicks and the queries are those of the log alone.
-    assert slates(made.path) == slates(ingest_ubi([log], tmp_path / "log", documents=shoes).path)
+    assert slates(made.path) == slates(ingest("ubi", [log], tmp_path / "log", documents=shoes).path)
     assert counts["queries"] == 4
 
 
@@ -236,7 +235,7 @@ def test_a_task_is_made_of_judgements_alone(shoes, tmp_path):
     more = judgements({f"size {n}": {"b1": 0, f"b{n % 4 + 1}": n % 3 + 1} for n in range(40)})
     path = tmp_path / "lists.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in (rated, more)))
-    made = ingest_ubi([path], tmp_path / "out", documents=shoes)
+    made = ingest("ubi", [path], tmp_path / "out", documents=shoes)
     assert open_collection(made.path).relevant == ("judgement",)
     assert made.counts["gains"] == {"0": 0, "1": 1, "2": 2, "3": 3}
     task = build_task(made.path, tmp_path / "task", relevant="judgement", words="all")
@@ -246,14 +245,14 @@ def test_a_task_is_made_of_judgements_alone(shoes, tmp_path):
 def test_ratings_may_be_fractions_and_none_is_an_error(shoes, tmp_path):
     path = tmp_path / "list.jsonl"
     path.write_text(json.dumps(judgements({"laces": {f"b{n}": n / 7 for n in range(9)}})) + "\n")
-    grades, _ = judged(ingest_ubi([path], tmp_path / "out", documents=shoes).path)
+    grades, _ = judged(ingest("ubi", [path], tmp_path / "out", documents=shoes).path)
     assert grades == pytest.approx({("laces", f"b{n}"): n / 7 for n in range(1, 5)})
     path.write_text(json.dumps(judgements({"laces": {"b1": 0}})) + "\n")
     with pytest.raises(BadInput, match=r"no judgement of a query is left"):
-        ingest_ubi([path], tmp_path / "none", documents=shoes)
+        ingest("ubi", [path], tmp_path / "none", documents=shoes)
     (tmp_path / "cut.json").write_text('{\n"name": "x",\n')
     with pytest.raises(BadInput, match=r"cut\.json: it is no JSON object"):
-        ingest_ubi([tmp_path / "cut.json"], tmp_path / "cut", documents=shoes)
+        ingest("ubi", [tmp_path / "cut.json"], tmp_path / "cut", documents=shoes)
 
 
 def test_the_published_judgements_are_read_to_the_last_one(tmp_path):
@@ -265,7 +264,7 @@ def test_the_published_judgements_are_read_to_the_last_one(tmp_path):
         products
     )
     files = [place / "esci_us_judgments.json.gz", place / "esci_us_queryset.json"]
-    counts = ingest_ubi(files, tmp_path / "out", documents=products).counts
+    counts = ingest("ubi", files, tmp_path / "out", documents=products).counts
     assert counts["judgements"] == counts["judgements_found"] == 6678
     assert counts["queries"] == counts["queries_of_sets"] == counts["judged_queries"] == 150
     assert counts["judgements_not_relevant"] == 1086
@@ -298,10 +297,8 @@ def test_lines_that_are_no_json_and_unknown_objects_are_in_quarantine(log, shoes
     lines = [*bulk(LOG).splitlines(), "{not json", json.dumps(event("click", "q1", "b9", 3))]
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(BadInput, match=r"2 of 22 rows are broken.*broken\.ndjson, line 41"):
-        ingest_ubi([path], tmp_path / "out", documents=shoes)
-    made = ingest_ubi(
-        [path], tmp_path / "out", documents=shoes, rules=Rules("all", most_broken=0.2)
-    )
+        ingest("ubi", [path], tmp_path / "out", documents=shoes)
+    made = ingest("ubi", [path], tmp_path / "out", documents=shoes, most_broken=0.2)
     found = pl.read_csv(made.path / "quarantine.csv")
     assert dict(found.select("category", "line").rows()) == {"json": 41, "document_unknown": 42}
     assert "'b9' is no id of shoes" in found["reason"].to_list()[1]
@@ -312,16 +309,15 @@ def test_what_holds_no_click_says_what_it_holds(shoes, tmp_path):
     path = tmp_path / "ubi.jsonl"
     path.write_text(json.dumps(event("search", "q1")) + "\n")
     with pytest.raises(BadInput, match="1 action 'search'"):
-        ingest_ubi([path], tmp_path / "out", documents=shoes)
+        ingest("ubi", [path], tmp_path / "out", documents=shoes)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"no file there is \.ndjson"):
-        ingest_ubi([tmp_path / "empty"], tmp_path / "out", documents=shoes)
+        ingest("ubi", [tmp_path / "empty"], tmp_path / "out", documents=shoes)
 
 
 def test_the_published_file_is_read_to_its_last_line(tmp_path):
     log = real_data("ubi-esci") / "ubi_queries_events.ndjson.gz"
-    rules = Rules("all", most_broken=0.5)
-    made = ingest_ubi([log], tmp_path / "out", rules=rules)
+    made = ingest("ubi", [log], tmp_path / "out", most_broken=0.5)
     counts, skipped = made.counts, made.skipped
     assert (counts["queries_found"], counts["events_found"], counts["rows"]) == (473, 3448, 3921)
     # The half that was made of ESCI has ids alone; the half of the shop says what each id is.

@@ -3,7 +3,6 @@
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.build import ingest_clicks
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
 from ssi_core.types import BadInput
@@ -15,7 +14,7 @@ def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("visits")
     log = logs.write_csv(place / "log.csv", logs.rows(300))
     for rule in ("weighted", "all"):
-        ingest_clicks([log], logs.form(), place / rule, rules=Rules(clicks=rule))
+        logs.ingest([log], logs.form(), place / rule, rules=Rules(clicks=rule))
     return place
 
 

@@ -11,14 +11,15 @@ from scipy import sparse
 pytest.importorskip("feedparser", reason="the extra feeds is not installed")
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus import feeds as reading
-from ssi_core.corpus.feeds import Entry, Feed, Malformed, ingest_feeds, read_feed, read_feeds
+from ssi_core.corpus.web import feeds as reading
+from ssi_core.corpus.web.feeds import Entry, Feed, Malformed, read_feed, read_feeds
 from ssi_core.guests.feeds.compare import CHOSEN, compare, judge, pairs_of
 from ssi_core.guests.feeds.elements import SETS, score
 from ssi_core.guests.feeds.relevance import decide, measures, train
 from ssi_core.guests.feeds.writing import atom, draw, read_topics, rss, write_feeds
 from ssi_core.types import BadInput, Refused
 from tests.robust.tally import attempt
+from tests.sources import ingest
 
 EXAMPLE = b"""<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
@@ -107,7 +108,7 @@ def test_a_file_that_declares_entities_is_left_out_and_counted(tmp_path, data, c
         assert [feed.name for feed in read_feeds(tmp_path, skipped)] == ["good.atom"]
     assert skipped == {"file_with_entities": 1}
     assert "it declares the entity 'a'" in caplog.text
-    artefact = ingest_feeds(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
+    artefact = ingest("feeds", tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
     assert (artefact.counts["feeds"], artefact.skipped["file_with_entities"]) == (1, 1)
     (tmp_path / "good.atom").unlink()
     with pytest.raises(BadInput, match=r"none of its 1 files is a feed.*declares the entity"):
@@ -136,7 +137,7 @@ def test_entries_become_documents_with_their_links(tmp_path):
     place = tmp_path / "feeds"
     place.mkdir()
     (place / "one.atom").write_bytes(EXAMPLE)
-    artefact = ingest_feeds(place, tmp_path / "out")
+    artefact = ingest("feeds", place, tmp_path / "out")
     opened = open_collection(artefact.path)
     documents = opened.documents.collect()
     assert documents["id"].to_list() == ["urn:2", "urn:1"]
@@ -252,7 +253,7 @@ def test_the_print_is_whole():
 @pytest.fixture
 def linked(tmp_path):
     """A collection of pages that link to each other, made of a folder."""
-    from ssi_core.corpus.folder import ingest_folder
+    from tests.sources import ingest
 
     place = tmp_path / "pages"
     place.mkdir()
@@ -261,7 +262,7 @@ def linked(tmp_path):
         (place / f"{number}.md").write_text(
             f"# Page {number}\n\nShort.\n\n{'Ships sail. ' * 9}{links}\n"
         )
-    return open_collection(ingest_folder(place, tmp_path / "corpus", language="en").path)
+    return open_collection(ingest("folder", place, tmp_path / "corpus", language="en").path)
 
 
 def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path):

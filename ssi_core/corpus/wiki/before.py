@@ -13,7 +13,6 @@ dump in another order is read rightly and slowly.
 from __future__ import annotations
 
 import hashlib
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,18 +21,16 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import collection, files, store
+from ssi_core.corpus.earlier import REMEDY, compare, kept_by
 from ssi_core.corpus.links import DOCUMENT
-from ssi_core.corpus.readings import PAGES_SCHEMA, digest_words
-from ssi_core.corpus.stream import END
-from ssi_core.types import BadInput
+from ssi_core.corpus.wiki.readings import PAGES_SCHEMA, digest_words
+from ssi_core.corpus.wiki.stream import END
 
 TABLE = "pages"
 _PARTS = "parts.json"
-_REMEDY = "Ingest without it (no --since), or remove it."
 _PAGE = re.compile(rb"<page[\s>]")
 _NOT_A_TAG = re.compile(rb"<[!?]")
 _ID = re.compile(rb"<id>\s*(\d{1,18})\s*</id>")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -149,19 +146,10 @@ def open_before(path: Path, key: str) -> Before | str:
     BadInput
         There is no corpus of a Wikipedia, or it is damaged.
     """
-    artefact = store.read(path, collection.KIND)
-    source = artefact.configuration.get("source")
-    if source != "wikipedia":
-        raise BadInput(
-            f"{path}: its documents are of {source!r}, not of a dump. Name the corpus of an "
-            "earlier dump of the same wiki (--since), or none."
-        )
-    if not (path / TABLE / _PARTS).exists():
-        return "it was made by a version of ssi that kept no pages"
-    manifest = files.read_object(path / TABLE / _PARTS, _REMEDY)
-    if manifest.get("key") != key:
-        return "it was read by another version of ssi, or is of another wiki or language"
-    with files.reading(path / TABLE / _PARTS, _REMEDY):
+    manifest = kept_by(path, "wikipedia", f"{TABLE}/{_PARTS}", key)
+    if isinstance(manifest, str):
+        return manifest
+    with files.reading(path / TABLE / _PARTS, REMEDY):
         return Before(
             path, [(first, last, documents) for first, last, documents in manifest["parts"]]
         )
@@ -186,20 +174,13 @@ def keep_pages(corpus: Path, key: str, parts: Mapping[Path, int | None]) -> None
     store.write_json(corpus / TABLE / _PARTS, {"key": key, "parts": entries})
 
 
-def compare(corpus: Path, before: Before) -> dict[str, int]:
-    """Count the pages of a corpus by what became of them since the one before.
-
-    "kept", "changed" and "new" add up to its pages; "gone" are those that only the one before has.
-    """
-    now, old = (_marks(path) for path in (corpus, before.path))
-    new = now.join(old, on="id", how="anti").height
-    kept = now.join(old, on=["id", "mark"], how="semi").height
-    gone = old.join(now, on="id", how="anti").height
-    return {"kept": kept, "changed": now.height - kept - new, "new": new, "gone": gone}
+def compare_pages(corpus: Path, before: Before) -> dict[str, int]:
+    """Count the pages of a corpus by what became of them since the one before."""
+    return compare(_marks(corpus), _marks(before.path), "mark")
 
 
 def _marks(corpus: Path) -> pl.DataFrame:
-    with files.reading(corpus / TABLE, _REMEDY):
+    with files.reading(corpus / TABLE, REMEDY):
         parts = files.parts_in(corpus / TABLE)
         return pl.read_parquet(parts, columns=["id", "mark"], glob=False)
 
@@ -207,7 +188,7 @@ def _marks(corpus: Path) -> pl.DataFrame:
 def _read(corpus: Path, table: str, number: int) -> pl.DataFrame:
     part = corpus / table / f"part-{number:05d}.parquet"
     schema = PAGES_SCHEMA if table == TABLE else collection.DOCUMENTS
-    with files.reading(part, _REMEDY):
+    with files.reading(part, REMEDY):
         rows = pl.read_parquet(part, columns=list(schema), glob=False)
         return rows.select(pl.col(name).cast(of) for name, of in schema.items())
 

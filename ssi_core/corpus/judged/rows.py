@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.log import PACKED, kind_of, read_log
-from ssi_core.corpus.trec import read_grade, read_qrels
+from ssi_core.corpus.judged.queries import read_judgements
+from ssi_core.corpus.judged.trec import read_grade, read_qrels
+from ssi_core.corpus.tables.form import kind_of, stem_of
 from ssi_core.types import BadInput
 
 QUERIES, SCORES, PAGES = "search_queries.tsv", "discernatron_scores.tsv", "page_info.tsv"
@@ -53,39 +53,19 @@ def read_judged(path: Path) -> pl.DataFrame:
     paths = judgement_files(path)
     if len(paths) > 1:
         return _discernatron(*paths)
-    return read_qrels(path) if is_qrels(path) else _table(path)
-
-
-def is_qrels(path: Path) -> bool:
-    """Tell whether a path has the name of qrels; theirs are ids, and no wordings."""
-    stem = path.with_suffix("") if path.suffix in PACKED else path
-    return stem.suffix in _QRELS
-
-
-def _table(path: Path) -> pl.DataFrame:
-    if path.is_file() and not kind_of(path, LogForm()):
+    if is_qrels(path):
+        return read_qrels(path)
+    if path.is_file() and not kind_of(path):
         raise BadInput(
             f"{path}: its name does not say what it is. Name it .csv, .tsv, .jsonl or .parquet: a "
             f"table with the columns {', '.join(_COLUMNS)}."
         )
-    frames = []
-    for block in read_log(path, _COLUMNS, LogForm()):
-        rows = block.with_columns(
-            number=pl.col("grade").str.strip_chars().cast(pl.Float32, strict=False)
-        )
-        wrong = rows.filter(
-            pl.col("category").is_not_null()
-            | pl.any_horizontal(pl.col("query", "document").fill_null("").str.strip_chars() == "")
-            | ~pl.col("number").is_finite().fill_null(False)
-        )
-        if len(wrong):
-            line, raw = wrong.row(0, named=True)["line"], wrong.row(0, named=True)["raw"]
-            raise BadInput(
-                f"{path}: line {line} is {str(raw)[:60]!r}, expected a query, a document and a "
-                "number as the grade. Repair or remove the line."
-            )
-        frames.append(rows.select("query", "document", grade="number"))
-    return pl.concat([pl.DataFrame(schema=_SCHEMA), *frames])
+    return read_judgements(path)
+
+
+def is_qrels(path: Path) -> bool:
+    """Tell whether a path has the name of qrels; theirs are ids, and no wordings."""
+    return stem_of(path).suffix in _QRELS
 
 
 def _discernatron(queries: Path, scores: Path, pages: Path) -> pl.DataFrame:

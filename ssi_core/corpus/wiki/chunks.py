@@ -21,13 +21,13 @@ import numpy as np
 import polars as pl
 
 from ssi_core import collection, integrity
-from ssi_core.corpus import titles
-from ssi_core.corpus.before import Before, Marks, mark_pages
-from ssi_core.corpus.dump import Chunk
 from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
-from ssi_core.corpus.pages import Page, read_pages
-from ssi_core.corpus.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
-from ssi_core.corpus.titles import MAIN, Site, read_target
+from ssi_core.corpus.wiki import titles
+from ssi_core.corpus.wiki.before import Before, Marks, mark_pages
+from ssi_core.corpus.wiki.dump import Chunk
+from ssi_core.corpus.wiki.pages import Page, read_pages
+from ssi_core.corpus.wiki.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
+from ssi_core.corpus.wiki.titles import MAIN, Site, read_target
 from ssi_core.parts import file_once
 from ssi_core.text.wikitext import (
     count_links,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.lines import (
+from ssi_core.corpus.tables.form import UTF_16, Written
+from ssi_core.corpus.tables.lines import (
     PROBLEMS,
     Place,
     decoded_lines,
@@ -28,27 +28,28 @@ _BEGINNING = 1 << 12
 
 
 def read_json(
-    path: Path, columns: Sequence[str], form: LogForm, separator: str, after: Place
+    path: Path, roles: Mapping[str, str], written: Written, each: str, after: Place
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of JSON in blocks, as `log.read_log` does.
+    """Yield the rows of JSON in blocks, as `reader.read_rows` does.
 
-    ``line`` is the line of an object, or its number in the array. With ``form.each`` the objects of
+    ``line`` is the line of an object, or its number in the array. With ``each`` the objects of
     that list are the rows; a value that they lack is that of the object around them.
     """
-    blocks = _array(path, form) if is_array(path) else decoded_lines(path, form.encoding, after)
+    whole = is_array(path, written.encoding)
+    blocks = _array(path, written) if whole else decoded_lines(path, written.encoding, after)
     checked = after.bytes > 0
     for number, texts, wrong in blocks:
-        rows, names = json_rows(enumerate(texts, number), columns, form.each)
+        rows, names = json_rows(enumerate(texts, number), roles, each)
         if not checked and names:
-            for column in columns:
+            for column in roles.values():
                 if column not in names:
                     raise BadInput(f"{path}: no object has the key {instead(column, names)}")
             checked = True
-        yield with_problems(rows, number, wrong, columns, form)
+        yield with_problems(rows, number, wrong, roles, written.encoding)
 
 
 def json_rows(
-    lines: Iterable[tuple[int, Any]], columns: Sequence[str], each: str = ""
+    lines: Iterable[tuple[int, Any]], roles: Mapping[str, str], each: str = ""
 ) -> tuple[pl.DataFrame, set[str]]:
     """Return the rows of numbered lines, and the keys that their objects have."""
     rows: list[tuple[Any, ...]] = []
@@ -56,16 +57,18 @@ def json_rows(
     for number, text in lines:
         for row, problem, raw in _unfolded(text, each):
             names |= row.keys()
-            values = (_text(row.get(name)) for name in columns)
+            values = (_text(row.get(name)) for name in roles.values())
             category = ("json", problem) if problem else (None, None)
             rows.append((number, *category, raw, *values))
-    return pl.DataFrame(rows, schema=row_schema(columns), orient="row"), names
+    return pl.DataFrame(rows, schema=row_schema(roles), orient="row"), names
 
 
-def is_array(path: Path) -> bool:
+def is_array(path: Path, encoding: str) -> bool:
     """Tell whether a file is one array, not an object on each line."""
     with inputs.open_input(path) as file:
         beginning = file.read(_BEGINNING)
+    if encoding == UTF_16:
+        return beginning.decode(encoding, errors="replace").lstrip().startswith("[")
     return beginning.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
 
 
@@ -85,11 +88,11 @@ def read_array(path: Path, encoding: str) -> list[Any]:
     return objects if isinstance(objects, list) else []
 
 
-def _array(path: Path, form: LogForm) -> Iterator[tuple[int, list[Any], dict[int, str]]]:
+def _array(path: Path, written: Written) -> Iterator[tuple[int, list[Any], dict[int, str]]]:
     """Yield objects of an array by blocks, as `decoded_lines` does lines."""
-    objects = read_array(path, form.encoding)
+    objects = read_array(path, written.encoding)
     if not objects:
-        raise BadInput(f"{path}: the file is empty. Give a log with a row.")
+        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
     for begin in range(0, len(objects), _OBJECTS):
         yield begin + 1, objects[begin : begin + _OBJECTS], {}
 

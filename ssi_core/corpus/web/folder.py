@@ -7,25 +7,27 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import cmarkgfm
 import polars as pl
 from cmarkgfm.cmark import Options
 
-from ssi_core import collection, store
+from ssi_core import store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.front_matter import read_front_matter
-from ssi_core.corpus.html_page import Page, read_html
-from ssi_core.corpus.since import Earlier, Kept, digest_of, open_earlier, told
-from ssi_core.corpus.site import MALFORMED, NO_PAGE, Site
-from ssi_core.corpus.tree import digest_tree, files_below
+from ssi_core.corpus.earlier import Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.tree import files_below
 from ssi_core.corpus.user_texts import write_own
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.web.front_matter import read_front_matter
+from ssi_core.corpus.web.html_page import Page, read_html
+from ssi_core.corpus.web.site import MALFORMED, NO_PAGE, Site
+from ssi_core.store import Building
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.folder import Folder
 
 MARKDOWN = (".md", ".markdown", ".mdx")
 HTML = (".html", ".htm", ".xhtml")
@@ -49,83 +51,53 @@ _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _ROWS = 500
 
 
-def ingest_folder(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    language: str | None = None,
-    since: Path | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus of the pages of a folder and of the folders in it.
+def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
+    """List the paths of the pages in a folder, and count the other files.
+
+    Raises
+    ------
+    BadInput
+        There is no such folder, or no page in it.
+    """
+    if not directory.is_dir():
+        raise BadInput(f"{directory}: there is no such folder. Check the path.")
+    pages = files_below(directory, SUFFIXES, LARGEST, skipped)
+    contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
+    skipped["file_table_of_contents"] += len(contents)
+    for suffix in _UNREAD:
+        skipped[f"page_{suffix[1:]}_unread"] = skipped.pop(f"file_{suffix[1:]}", 0)
+    if len(pages) == len(contents):
+        raise BadInput(
+            f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
+        )
+    return [page for page in pages if page not in contents]
+
+
+def build(building: Building, source: Folder, progress: Progress | None) -> None:
+    """Write a corpus of the pages of a folder and of the folders in it.
 
     A page's id is its path in the folder. Its address is the ``url`` or ``permalink`` of the front
     matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
     else the first heading, else ``<title>``, else the name of the file. Its text is that of
     ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
-    scripts. A link leads to a page as `corpus.site.Site` says: by its path, with or without its
+    scripts. A link leads to a page as `corpus.web.site.Site` says: by its path, with or without its
     suffix, or to the index of a folder, and in the ways of generators of sites; in Markdown
     ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden files are left out,
     and so are links to files outside of the folder; what is left out is counted.
 
-    Parameters
-    ----------
-    directory : Path
-        Folder to read, with all folders below it.
-    out : Path, optional
-        Directory of the corpus; by default one of the store.
-    language : str, optional
-        Code of the texts' language; by default guessed from their script.
-    since : Path, optional
-        Collection of an earlier state of the folder: only pages that changed are parsed. The result
-        is the same, and the key does not know it; ``counts["since"]`` tells what was taken.
+    ``counts["since"]`` tells what was taken of an earlier collection; the result is the same, and
+    the key does not know it.
 
     Raises
     ------
     BadInput
         There is no such folder, no page in it, or no link leads to a page.
-    Refused
-        ``out`` holds something else, or is being written.
     """
-    directory = Path(directory)
-    if not directory.is_dir():
-        raise BadInput(f"{directory}: there is no such folder. Check the path.")
+    (directory,) = source.paths
+    since = source.since
     skipped: Counter[str] = Counter()
-    pages = files_below(directory, SUFFIXES, LARGEST, skipped)
-    contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
-    skipped["file_table_of_contents"] += len(contents)
-    pages = [page for page in pages if page not in contents]
-    for suffix in _UNREAD:
-        skipped[f"page_{suffix[1:]}_unread"] = skipped.pop(f"file_{suffix[1:]}", 0)
-    if not pages:
-        raise BadInput(
-            f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
-        )
-    parents = {"pages": digest_tree(directory, pages, out)}
-    make = partial(
-        _build,
-        directory=directory,
-        pages=pages,
-        skipped=skipped,
-        language=language,
-        since=since,
-        progress=progress,
-    )
-    settings = {"source": "folder", "language": language}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(
-    building: Building,
-    directory: Path,
-    pages: Sequence[str],
-    skipped: Counter[str],
-    language: str | None,
-    since: Path | None,
-    progress: Progress | None,
-) -> None:
-    key = store.key_of("read", {"source": "folder"}, {}, store.code_of(_build)["digest"])
+    pages = pages_in(directory, skipped)
+    key = store.key_of("read", {"source": "folder"}, {}, store.code_of(build)["digest"])
     earlier = open_earlier(since, "folder", _COLUMNS, key) if since else None
     kept = Kept(building.path, _COLUMNS)
     site = Site(pages)
@@ -165,7 +137,7 @@ def _build(
         for part in sorted(read.glob("*.parquet")):
             yield _settled(site, pl.read_parquet(part, glob=False), skipped, lost)
 
-    write_own(building, documents(), ends(), where=directory, language=language)
+    write_own(building, documents(), ends(), where=directory, language=source.language)
     kept.finish(key)
     left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
     building.counts["links_found"] += left_out

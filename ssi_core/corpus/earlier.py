@@ -1,17 +1,21 @@
-"""Reuse of an earlier ingestion of own texts, where the bytes are the same.
+"""Reuse of an earlier reading: what did not change is taken from a collection, not parsed.
 
-A collection of own texts keeps, as ``read/``, a row for each page or line that was read: the digest
-of its bytes and what they gave but for the text, which is that of the document. A page or line with
-the same digest passes through no parser. Links are settled anew, as they depend on what else is
-there; so the result is that of reading everything.
+A collection keeps what its files gave before anything was resolved, and the key of all that decides
+how they are read: the code and its settings. A collection of another key is not used, and the
+counts say so. What depends on other rows (links, weights, repetitions) is resolved anew over
+everything, so that the result is that of reading everything. There are three ways to find what did
+not change, by what can change: of own texts, by the digest of a page or a line (`Earlier`, here);
+of a dump, by the digests of the pages in a range of ids (`wiki.before`); of logs, which only grow,
+by the place up to which each was read (`clicks.before`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,7 +26,7 @@ from ssi_core.types import BadInput
 
 TABLE = "read"
 _KEY = "read.json"
-_REMEDY = "Ingest without it (no --since), or remove it."
+REMEDY = "Ingest without it (no --since), or remove it."
 _log = logging.getLogger(__name__)
 _OWN: dict[str, pl.DataType] = {"digest": pl.Binary(), "id": pl.String()}
 
@@ -106,17 +110,17 @@ class Earlier:
         return pl.concat([self._nothing, *frames])
 
 
-def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> Earlier | str:
-    """Open a collection to take pages or lines from, or say why none can be taken.
+def kept_by(path: Path, source: str, name: str, key: str) -> dict[str, Any] | str:
+    """Return what a collection says of its reading, or why that cannot be used.
 
     Parameters
     ----------
     source : str
         What the manifest must have as ``source``.
-    columns : sequence of str
-        As `Kept` has them.
+    name : str
+        File of what it says.
     key : str
-        Of how pages or lines are read, as `Kept.finish` has it.
+        Of how files are read now.
 
     Raises
     ------
@@ -129,37 +133,70 @@ def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> E
             f"{path}: its documents are of {known!r}, not of a {source}. Name a collection of an "
             f"earlier state of the same {source} (--since), or none."
         )
-    if not (path / _KEY).exists():
-        return "it was made by a version of ssi that kept nothing of what it read"
-    if files.read_object(path / _KEY, _REMEDY).get("key") != key:
-        return "another version of ssi read it, or other columns were read"
-    return Earlier(path, columns)
+    manifest = files.read_object(path / name, REMEDY) if (path / name).exists() else {}
+    if manifest.get("key") == key:
+        return manifest
+    reason = (
+        "another version of ssi read it, or with other settings (columns, language, wiki)"
+        if manifest
+        else "it was made by a version of ssi that kept nothing of what it read"
+    )
+    _log.warning("%s: everything is read anew, as it cannot be used: %s", path, reason)
+    return reason
+
+
+def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> Earlier | str:
+    """Open a collection to take pages or lines from, or say why none can be taken.
+
+    Parameters
+    ----------
+    source, key : str
+        As for `kept_by`.
+    columns : sequence of str
+        As `Kept` has them.
+    """
+    manifest = kept_by(path, source, _KEY, key)
+    return manifest if isinstance(manifest, str) else Earlier(path, columns)
+
+
+def tell(building: Building, earlier: object, taken: Callable[[], Mapping[str, int]]) -> None:
+    """Say in the counts what was taken, or why nothing was.
+
+    Parameters
+    ----------
+    earlier : object
+        None where there is no earlier collection, a str why it is not used.
+    """
+    if isinstance(earlier, str):
+        building.counts["since"] = {"not_used_because": earlier}
+    elif earlier is not None:
+        building.counts["since"] = dict(taken())
 
 
 def told(building: Building, earlier: Earlier | str | None, taken: int) -> None:
-    """Say in the counts what was taken, or why nothing was.
+    """Say what was taken of own texts: "taken" counts pages or lines, the others documents."""
 
-    "kept", "changed" and "new" are documents, "gone" those that only the earlier collection has.
+    def counts() -> dict[str, int]:
+        assert isinstance(earlier, Earlier)
+        parts = files.parts_in(building.path / TABLE)
+        marks = pl.concat(_frame(part, "digest", "id") for part in parts).drop_nulls("id")
+        here = marks.unique("id", keep="first", maintain_order=True)
+        return {"taken": taken, **compare(here, earlier.marks, "digest")}
+
+    tell(building, earlier, counts)
+
+
+def compare(now: pl.DataFrame, before: pl.DataFrame, mark: str) -> dict[str, int]:
+    """Count texts by what became of them, by their ids and the digests of their bytes.
+
+    "kept", "changed" and "new" are there now; "gone" are those that only the earlier one has.
     """
-    if isinstance(earlier, str):
-        _log.warning(
-            "everything is read anew, as the earlier collection cannot be used: %s", earlier
-        )
-        building.counts["since"] = {"not_used_because": earlier}
-    elif earlier is not None:
-        building.counts["since"] = {"taken": taken, **_compared(building.path, earlier)}
-
-
-def _compared(now: Path, earlier: Earlier) -> dict[str, int]:
-    parts = files.parts_in(now / TABLE)
-    marks = pl.concat(_frame(part, "digest", "id") for part in parts).drop_nulls("id")
-    here, before = marks.unique("id", keep="first", maintain_order=True), earlier.marks
-    new = here.join(before, on="id", how="anti").height
-    kept = here.join(before, on=["id", "digest"], how="semi").height
-    gone = before.join(here, on="id", how="anti").height
-    return {"kept": kept, "changed": here.height - kept - new, "new": new, "gone": gone}
+    new = now.join(before, on="id", how="anti").height
+    kept = now.join(before, on=["id", mark], how="semi").height
+    gone = before.join(now, on="id", how="anti").height
+    return {"kept": kept, "changed": now.height - kept - new, "new": new, "gone": gone}
 
 
 def _frame(part: Path, *columns: str) -> pl.DataFrame:
-    with files.reading(part, _REMEDY):
+    with files.reading(part, REMEDY):
         return pl.read_parquet(part, columns=list(columns) or None, glob=False)

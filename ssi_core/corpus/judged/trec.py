@@ -11,21 +11,19 @@ import html
 import math
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
-from ssi_core.corpus import inputs
 from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
-from ssi_core.corpus.judgements import write_judgements
+from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.user_texts import write_own
-from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
 
-FIELDS = ("title", "desc", "narr")
-"""Fields of a topic."""
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.judged import Trec
+    from ssi_core.store import Building
 
 _NUMBER = re.compile(r"<DOCNO>\s*(\S+?)\s*</DOCNO>", re.IGNORECASE)
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
@@ -42,91 +40,24 @@ _FIELD = re.compile(
 _ROWS = 2000
 
 
-def ingest_trec(
-    documents: Sequence[Path],
-    topics: Path,
-    qrels: Path,
-    out: Path | None = None,
-    *,
-    fields: Sequence[str] = ("title",),
-    language: str | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a corpus with queries and judgements of files of TREC.
-
-    Parameters
-    ----------
-    documents : sequence of Path
-        Files in SGML, plain or compressed.
-    topics : Path
-        The queries, or a table of two columns: number, tab, text.
-    qrels : Path
-        Lines of a query, an iteration, a document and a grade.
-    out : Path, optional
-        Directory of the corpus; by default one of the store.
-    fields : sequence of str
-        Of `FIELDS`: what the text of a query is made of.
-    language : str, optional
-        Code of the texts' language; by default guessed from their script.
-
-    Raises
-    ------
-    BadInput
-        A file is missing or damaged, or no query has a relevant document.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    if unknown := [field for field in fields if field not in FIELDS]:
-        raise ValueError(f"fields: {unknown[0]!r}; expected some of {', '.join(FIELDS)}")
-    paths = [Path(path) for path in documents]
-    topics, qrels = Path(topics), Path(qrels)
-    parents = inputs.digest_inputs([*paths, topics, qrels], out=out, progress=progress)
-    make = partial(
-        _build,
-        documents=paths,
-        topics=topics,
-        qrels=qrels,
-        fields=fields,
-        language=language,
-        progress=progress,
-    )
-    settings = {
-        "source": "trec",
-        "documents": [path.name for path in paths],
-        "topics": topics.name,
-        "judgements": qrels.name,
-        "fields": list(fields),
-        "language": language,
-    }
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(
-    building: Building,
-    documents: Sequence[Path],
-    topics: Path,
-    qrels: Path,
-    fields: Sequence[str],
-    language: str | None,
-    progress: Progress | None,
-) -> None:
+def build(building: Building, source: Trec, progress: Progress | None) -> None:
+    """Write a corpus with queries and judgements; `BadInput` where no document is relevant."""
     write_own(
         building,
-        _blocks(documents, progress),
+        _blocks(source.paths, progress),
         (),
-        where=documents[0],
-        language=language,
+        where=source.paths[0],
+        language=source.language,
         empty=True,
     )
     queries = pl.DataFrame(
-        list(read_topics(topics, fields)),
+        list(read_topics(source.topics, source.fields)),
         schema={"id": pl.String, "text": pl.String},
         orient="row",
     )
-    judged = read_qrels(qrels)
+    judged = read_qrels(source.qrels)
     numbers = pl.Series([number_of(name) for name in judged["query"]], dtype=pl.String)
-    write_judgements(building, queries, judged.with_columns(query=numbers), qrels)
+    write_judgements(building, queries, judged.with_columns(query=numbers), source.qrels)
 
 
 def _blocks(paths: Sequence[Path], progress: Progress | None) -> Iterator[pl.DataFrame]:

@@ -9,84 +9,55 @@ columns of TREC's qrels, or the three of such a table.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.collection import Collection, PartWriter, open_collection
-from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.columns import LogForm
-from ssi_core.corpus.clicks.header import header_of
-from ssi_core.corpus.clicks.log import kind_of, read_log
-from ssi_core.corpus.judgements import write_judgements
-from ssi_core.corpus.trec import number_of, read_grade, read_topics, text_lines
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.judged.judgements import write_judgements
+from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text_lines
+from ssi_core.corpus.tables.form import kind_of
+from ssi_core.corpus.tables.reader import header_of, whole_rows
+from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, guessed
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.judged import Judged
+    from ssi_core.store import Building
 
 _log = logging.getLogger(__name__)
 
-QUERIES: Mapping[str, Sequence[str]] = {
-    "id": ("id", "_id", "query_id", "query-id", "qid"),
-    "text": ("text", "query", "title"),
-}
-JUDGEMENTS: Mapping[str, Sequence[str]] = {
-    "query": ("query", "query_id", "query-id", "qid"),
-    "document": ("document", "document_id", "corpus-id", "doc_id", "docid", "docno"),
-    "grade": ("grade", "score", "relevance", "label"),
-}
-"""Roles of columns -> names by which they are known."""
 _LINES = ("", "tsv")
 """Kinds of files that may be lines without a header."""
 _SHOWN = 3
 
 
-def ingest_judged(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    queries: Path,
-    qrels: Path,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of the documents of another one, of queries and of their judgements.
-
-    Links, words of links and labels of the documents are kept.
-
-    Parameters
-    ----------
-    directory : Path
-        A collection without queries.
-    out : Path, optional
-        Directory of the new one; by default one of the store.
-    queries, qrels : Path
-        Queries and judgements, in one of the formats of this file's head.
-
-    Raises
-    ------
-    BadInput
-        A file is missing or damaged, the collection has queries, or no judgement is of one of the
-        queries and one of the documents; the message has ids of both.
-    Refused
-        ``out`` holds something else, or is being written.
-    """
-    documents, queries, qrels = open_collection(directory), Path(queries), Path(qrels)
+def documents_of(directory: Path) -> Collection:
+    """Open a collection of documents; `BadInput` where it has queries."""
+    documents = open_collection(directory)
     if documents.has_queries:
         raise BadInput(
             f"{directory}: it has queries already. Give the documents alone, or leave out the "
             "queries (--queries, --qrels)."
         )
-    parents = inputs.digest_inputs([queries, qrels], progress=progress)
-    make = partial(_build, documents=documents, queries=queries, qrels=qrels)
-    parents["collection"] = documents.key
-    settings = {"source": "judged", "queries": queries.name, "qrels": qrels.name}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
+    return documents
 
 
-def _build(building: Building, documents: Collection, queries: Path, qrels: Path) -> None:
+def build(building: Building, source: Judged, progress: Progress | None) -> None:
+    """Write the documents of another collection, queries and their judgements.
+
+    Links, words of links and labels of the documents are kept.
+
+    Raises
+    ------
+    BadInput
+        A file is missing or damaged, or no judgement is of one of the queries and one of the
+        documents; the message has ids of both.
+    """
+    documents, queries, qrels = documents_of(*source.paths), source.queries, source.qrels
     texts, judged = read_queries(queries), read_judgements(qrels)
     if _has_topics(queries):
         numbers = [number_of(name) for name in judged["query"]]
@@ -155,7 +126,7 @@ def read_queries(path: Path) -> pl.DataFrame:
 
 
 def _has_topics(path: Path) -> bool:
-    lines = text_lines(path) if kind_of(path, LogForm()) in _LINES else ()
+    lines = text_lines(path) if kind_of(path) in _LINES else ()
     return any("<top>" in line.lower() for line in lines)
 
 
@@ -184,7 +155,8 @@ def read_judgements(path: Path) -> pl.DataFrame:
         schema = {**dict.fromkeys(JUDGEMENTS, pl.String), "line": pl.Int64}
         rows = pl.DataFrame(list(_lines(path)), schema=schema, orient="row")
     grades = pl.Series([read_grade(text or "") for text in rows["grade"]], dtype=pl.Float32)
-    wrong = rows.filter(grades.is_null() | rows["query"].is_null() | rows["document"].is_null())
+    nameless = pl.any_horizontal(pl.col("query", "document").fill_null("").str.strip_chars() == "")
+    wrong = rows.filter(grades.is_null() | rows.select(nameless).to_series())
     if len(wrong):
         row = wrong.row(0, named=True)
         raise BadInput(
@@ -195,32 +167,20 @@ def read_judgements(path: Path) -> pl.DataFrame:
     return rows.select("query", "document", grade=grades)
 
 
-def _table(path: Path, roles: Mapping[str, Sequence[str]]) -> pl.DataFrame | None:
+def _table(path: Path, known: Names) -> pl.DataFrame | None:
     """Read a table whose header names the roles; None for lines without a header."""
-    kind = kind_of(path, LogForm())
+    kind = kind_of(path)
     header = header_of(path) if kind else []
-    by_lower = {name.strip().lower(): name for name in header}
-    names_by_role = {
-        role: next((by_lower[name] for name in names if name in by_lower), None)
-        for role, names in roles.items()
-    }
-    columns = {role: name for role, name in names_by_role.items() if name is not None}
-    if len(columns) < len(roles):
+    roles = guessed(header, known)
+    if len(roles) < len(known):
         if kind in _LINES:
             return None
-        lacking = next(role for role in roles if role not in columns)
+        lacking = next(role for role in known if role not in roles)
         raise BadInput(
             f"{path}: no column for the {lacking}: it has {', '.join(header)}. Name one "
-            f"{' or '.join(roles[lacking])}."
+            f"{' or '.join(known[lacking])}."
         )
-    frames = []
-    for block in read_log(path, list(columns.values()), LogForm()):
-        wrong = block.filter(pl.col("category").is_not_null())
-        if len(wrong):
-            line, problem = wrong.select("line", "problem").row(0)
-            raise BadInput(f"{path}: line {line}: {problem}. Repair or remove the line.")
-        frames.append(block.select("line", **{role: pl.col(n) for role, n in columns.items()}))
-    return pl.concat(frames)
+    return pl.concat(block.select("line", *roles) for block in whole_rows(path, roles))
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:

@@ -6,7 +6,7 @@ followed as far as the dump has them, and are queries themselves: a title of a r
 title that it stands for. Titles are those of Wikipedia: the first letter a capital where the site
 says so, and underscores for blanks in the id.
 
-The first pass over the dumps is that of `corpus.mediawiki`.
+The first pass over the dumps is that of `corpus.wiki.mediawiki`.
 """
 
 from __future__ import annotations
@@ -14,110 +14,48 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from ssi_core import collection, store
-from ssi_core.corpus import inputs
-from ssi_core.corpus.chunks import PAGES, Chunks
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
-from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES
-from ssi_core.corpus.judged_rows import is_qrels, judgement_files, read_judged
+from ssi_core.corpus.judged.rows import is_qrels, read_judged
 from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
-from ssi_core.corpus.mediawiki import first_pass, groups_of, one_site
-from ssi_core.corpus.readings import read_targets, read_titles
-from ssi_core.corpus.titles import Site, clean_title
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.wiki.chunks import PAGES, Chunks
+from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.corpus.wiki.mediawiki import first_pass, groups_of, one_site
+from ssi_core.corpus.wiki.readings import read_targets, read_titles
+from ssi_core.corpus.wiki.titles import Site, clean_title
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput, Progress
 
-Equal: TypeAlias = Literal["keep", "drop"]
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.anchors import Anchors
+    from ssi_core.store import Building
 
 
-def ingest_anchors(
-    dumps: Sequence[Path],
-    out: Path | None = None,
-    *,
-    judgements: Path | None = None,
-    equal: Equal = "keep",
-    language: str | None = None,
-    processes: int | None = None,
-    part_bytes: int = PIECE_BYTES,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a query log of the anchors and redirects of a Wikipedia.
+def build(building: Building, source: Anchors, progress: Progress | None) -> None:
+    """Write a query log of the anchors and redirects of a Wikipedia.
 
     The manifest accounts for all: ``links`` + ``skipped[link_...]`` = ``links_found``, and
     ``redirects`` + ``skipped[redirect_...]`` are the redirects of the dumps, each title once;
     ``links_equal`` and ``redirects_equal`` count those whose words are the title.
-
-    Parameters
-    ----------
-    dumps : sequence of Path
-        As for `corpus.mediawiki.ingest_wikipedia`, of one language.
-    out : Path or None
-        Directory; by default one of the store.
-    judgements : Path or None
-        See `judged_rows.read_judged`; documents are titles.
-    equal : Equal
-        "drop" leaves out anchors and redirects whose words are the title that they lead to.
-    language, processes, part_bytes, force : object
-        See `corpus.mediawiki.ingest_wikipedia`.
-
-    Raises
-    ------
-    BadInput
-        A dump or the judgements are damaged, or of another kind.
-    Refused
-        ``out`` holds something else, or is being written; or memory or disk is too small.
     """
-    if not dumps:
-        raise ValueError("dumps=[] is empty; expected at least one dump")
-    dumps = [Path(path) for path in dumps]
-    site = one_site(dumps, language)
-    read = [*dumps, *(judgement_files(Path(judgements)) if judgements else [])]
-    parents = inputs.digest_inputs(read, out=out, progress=progress)
-    settings = {
-        "source": "anchors", "language": site.language, "part_bytes": part_bytes, "equal": equal
-    }  # fmt: skip
-    make = partial(
-        _build,
-        dumps=dumps,
-        site=site,
-        judgements=judgements,
-        equal=equal,
-        processes=processes or len(os.sched_getaffinity(0)),
-        size=part_bytes,
-        progress=progress or (lambda fraction, message: None),
-    )
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(
-    building: Building,
-    dumps: Sequence[Path],
-    site: Site,
-    judgements: Path | None,
-    equal: Equal,
-    processes: int,
-    size: int,
-    progress: Progress,
-) -> None:
-    judged = None if judgements is None else _judged(Path(judgements), site)
+    dumps, size = source.paths, source.part_bytes
+    tell = progress or (lambda fraction, message: None)
+    processes = source.processes or len(os.sched_getaffinity(0))
+    site = one_site(dumps, source.language)
+    judged = None if source.judgements is None else _judged(source.judgements, site)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     read = Chunks(site, building.work("chunks"))
     read.make()
-    counts = first_pass(dumps, read, processes, size, progress)
-    progress(0.9, "counting anchors")
+    counts = first_pass(dumps, read, processes, size, tell)
+    tell(0.9, "counting anchors")
     total = sum(counts, Counter())
     names = pl.Series(dtype=pl.String) if judged is None else judged["document"]
-    anchors = _Anchors(read, counts, equal, names.str.replace_all("_", " "))
+    anchors = _Anchors(read, counts, source.equal, names.str.replace_all("_", " "))
     log = QueryLog(
         pairs=anchors.pairs(),
         documents=anchors.documents(),
@@ -176,7 +114,7 @@ class _Anchors:
     """
 
     def __init__(
-        self, read: Chunks, of_chunks: Sequence[Counter[str]], equal: Equal, judged: pl.Series
+        self, read: Chunks, of_chunks: Sequence[Counter[str]], equal: str, judged: pl.Series
     ) -> None:
         self._read, self._of_chunks, self._equal = read, of_chunks, equal
         self._titles = judged.unique()

@@ -10,22 +10,23 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import polars as pl
 from lxml import etree, html
 
-from ssi_core import collection, store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.tree import digest_tree, files_below
+from ssi_core.corpus.tree import files_below
 from ssi_core.corpus.user_texts import write_own
-from ssi_core.store import Artefact, Building
 from ssi_core.strict import cut
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.feeds import Feeds
+    from ssi_core.store import Building
 
 SUFFIXES = (".xml", ".atom", ".rss")
 LARGEST = 32 << 20
@@ -259,48 +260,19 @@ def feeds_in(directory: Path, skipped: Counter[str]) -> list[str]:
     return names
 
 
-def ingest_feeds(
-    directory: Path,
-    out: Path | None = None,
-    *,
-    language: str | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make a collection of the entries of feeds.
+def build(building: Building, source: Feeds, progress: Progress | None) -> None:
+    """Write a collection of the entries of feeds.
 
     A document is an entry: its title, and its description for the text. Its labels are the title of
     its feed (``feed``) and the first category of the feed (``topic``). A link leads from an entry
     to the entry whose address it names; its words are an anchor.
 
-    Parameters
-    ----------
-    directory : Path
-        Folder of Atom and RSS files.
-    out : Path, optional
-        Directory of the collection; by default one of the store.
-    language : str, optional
-        Code of the texts' language; by default guessed from their script.
-
     Raises
     ------
     BadInput
         There is no such folder, no feed in it, or no entry with a text.
-    Refused
-        ``out`` holds something else, or is being written.
     """
-    directory = Path(directory)
-    skipped: Counter[str] = Counter()
-    names = feeds_in(directory, skipped)
-    parents = {"feeds": digest_tree(directory, names, out)}
-    make = partial(_build, directory=directory, language=language, progress=progress)
-    settings = {"source": "feeds", "language": language}
-    return store.open_or_make(collection.KIND, settings, parents, make, out=out, force=force)
-
-
-def _build(
-    building: Building, directory: Path, language: str | None, progress: Progress | None
-) -> None:
+    (directory,) = source.paths
     skipped: Counter[str] = Counter()
     count = 0
     pages: dict[str, str] = {}
@@ -333,7 +305,7 @@ def _build(
         yield pl.DataFrame(known, schema=_LINKS, orient="row")
 
     write_own(
-        building, documents(), links(), where=directory, language=language,
+        building, documents(), links(), where=directory, language=source.language,
         labels=("feed", "topic"),
     )  # fmt: skip
     building.counts["feeds"] = count

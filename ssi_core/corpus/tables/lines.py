@@ -1,16 +1,18 @@
-"""Lines of a log, decoded block by block, and what is said of those that are no rows."""
+"""Lines of a table, decoded block by block, and what is said of those that are no rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import codecs
+import io
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
 
-from ssi_core.corpus.clicks.columns import LogForm
 from ssi_core.corpus.inputs import LARGEST_LINE, open_input
+from ssi_core.corpus.tables.form import UTF_8, UTF_16
 from ssi_core.types import BadInput
 
 BLOCK_BYTES = 1 << 23
@@ -19,8 +21,8 @@ _KEPT_OF_LINE = 200
 """Bytes that are kept of a line that is longer than `LARGEST_LINE`, which is counted as no row."""
 
 PROBLEMS = {
-    "encoding": "bytes that are no {encoding}; if the whole log is of another encoding, say so "
-    'in the map ([log] encoding = "cp1252"), else repair the line',
+    "encoding": "bytes that are no {encoding}; if the whole table is of another encoding, say so: "
+    '--encoding cp1252 (in a map, under [log]: encoding = "cp1252"), else repair it',
     "length": f"more than {LARGEST_LINE >> 20} MiB in a line",
     "fields": "{found} fields, the header has {wanted}",
     "quote": "a quote that does not close",
@@ -31,7 +33,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Position in a log where reading begins: bytes and whole lines before it."""
+    """Position in a table where reading begins: bytes and whole lines before it."""
 
     bytes: int = 0
     lines: int = 0
@@ -44,16 +46,19 @@ def decoded_lines(
 
     A line that can't be decoded or is longer than `LARGEST_LINE` is none.
     """
-    with open_input(path) as file:
+    with open_input(path) as raw:
+        file = raw
+        if encoding == UTF_16:
+            file, encoding = io.BufferedReader(_Utf8(raw, encoding)), UTF_8
         if after.bytes:
             file.seek(after.bytes)
         number = after.lines + 1
         for block, long in _whole_lines(file):
-            lines, wrong = _decoded(block, path, encoding, number == 1)
+            lines, wrong = _decoded(block, encoding, number == 1)
             yield number, lines, wrong | dict.fromkeys(long, "length")
             number += len(lines)
         if number == 1:
-            raise BadInput(f"{path}: the file is empty. Give a log with a row.")
+            raise BadInput(f"{path}: the file is empty. Give a table with a row.")
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, Sequence[int]]]:
@@ -80,14 +85,25 @@ def _cut(line: bytes, end: int) -> bytes:
     return line[: min(end, _KEPT_OF_LINE)].replace(b'"', b"'") + b"..."
 
 
-def _decoded(
-    block: bytes, path: Path, encoding: str, first: bool
-) -> tuple[list[str], dict[int, str]]:
-    if first and block.startswith((b"\xff\xfe", b"\xfe\xff")) and encoding == "utf-8":
-        raise BadInput(
-            f"{path}: the log is in UTF-16, which is not read. Convert it: iconv -f utf-16 "
-            f"-t utf-8 {path.name}"
-        )
+class _Utf8(io.RawIOBase):
+    """A stream of another encoding in UTF-8; what is no letter of it is U+FFFD."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        self._stream, self._ready = stream, b""
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and (block := self._stream.read(BLOCK_BYTES)):
+            self._ready = self._decoder.decode(block).encode()
+        n = min(len(buffer), len(self._ready))
+        buffer[:n], self._ready = self._ready[:n], self._ready[n:]
+        return n
+
+
+def _decoded(block: bytes, encoding: str, first: bool) -> tuple[list[str], dict[int, str]]:
     wrong: dict[int, str] = {}
     try:
         text = block.decode(encoding)
@@ -112,8 +128,8 @@ def with_problems(
     frame: pl.DataFrame,
     first: int,
     wrong: dict[int, str],
-    columns: Sequence[str],
-    form: LogForm,
+    columns: Iterable[str],
+    encoding: str,
 ) -> pl.DataFrame:
     """Mark the lines that are wrong by themselves, by their places, and leave out empty ones."""
     if wrong:
@@ -121,7 +137,7 @@ def with_problems(
             {"line": [first + place for place in wrong], "known": list(wrong.values())},
             schema={"line": pl.Int64, "known": pl.String},
         )
-        problems = {name: PROBLEMS[name].format(encoding=form.encoding) for name in wrong.values()}
+        problems = {name: PROBLEMS[name].format(encoding=encoding) for name in wrong.values()}
         frame = frame.join(places, on="line", how="left", maintain_order="left").with_columns(
             pl.coalesce("known", "category").alias("category"),
             pl.when(pl.col("known").is_not_null())
@@ -134,7 +150,7 @@ def with_problems(
     return kept.filter(pl.col("raw").str.strip_chars() != "")
 
 
-def row_schema(columns: Sequence[str]) -> dict[str, Any]:
-    """Schema of what `log.read_log` yields."""
+def row_schema(columns: Iterable[str]) -> dict[str, Any]:
+    """Schema of what `reader.read_rows` yields."""
     schema = {"line": pl.Int64, "category": pl.String, "problem": pl.String, "raw": pl.String}
     return schema | {name: pl.String for name in columns}

@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from ssi_core.collection import SIDES
-from ssi_core.corpus import sqldump
-from ssi_core.corpus.dump import Chunk, read_pieces, read_site
 from ssi_core.corpus.inputs import read_lines
-from ssi_core.corpus.pages import read_pages
-from ssi_core.corpus.titles import MAIN, Site, clean_title
+from ssi_core.corpus.mates import sqldump
+from ssi_core.corpus.wiki.dump import Chunk, read_pieces, read_site
+from ssi_core.corpus.wiki.pages import read_pages
+from ssi_core.corpus.wiki.titles import MAIN, Site, clean_title
 from ssi_core.parts import Stage, run_parts
 from ssi_core.text.wikitext import links
 from ssi_core.types import BadInput, Progress

@@ -5,33 +5,43 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
+from ssi_core import collection
 from ssi_core.collection import SIDES, Collection, open_collection
-from ssi_core.corpus import dictionary as dictionaries
-from ssi_core.corpus import inputs
-from ssi_core.corpus.languagelinks import SOURCES, LanguageLinks, Source
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.mates import dictionary as dictionaries
+from ssi_core.corpus.mates.languagelinks import SOURCES, LanguageLinks, Source
 from ssi_core.types import BadInput, Progress
 
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.mates import Mates
+    from ssi_core.store import Building
 
-def ingest_mates(
-    source: str,
-    path: Path,
-    queries: Path,
-    documents: Path,
-    out: Path | None = None,
-    *,
-    dictionary: Path | None = None,
-    processes: int | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-) -> Artefact:
-    """Make one collection of two: texts of the first are queries, those of the second documents.
+
+def sides_of(source: Mates) -> tuple[list[Collection], tuple[str, str]]:
+    """Return the two collections, and their languages.
+
+    Raises
+    ------
+    BadInput
+        One is in several languages, or both are in one.
+    """
+    assert source.corpora is not None, "checked by the validator"
+    corpora = [open_collection(place) for place in source.corpora]
+    languages = (_language(corpora[0]), _language(corpora[1]))
+    if languages[0] == languages[1]:
+        raise BadInput(
+            f"{source.corpora[0]} and {source.corpora[1]} are both in {languages[0]!r}. Give "
+            "corpora in two languages."
+        )
+    return corpora, languages
+
+
+def build(building: Building, source: Mates, progress: Progress | None) -> None:
+    """Write one collection of two: texts of the first are queries, those of the second documents.
 
     A query and a document on the same subject are translations; each text is in one pair at most.
 
@@ -39,73 +49,23 @@ def ingest_mates(
     one by its own title comes before one through a redirect, then the first one wins. The manifest
     accounts for every link: ``translations`` + ``skipped[link_...]`` = ``links_found``.
 
-    Parameters
-    ----------
-    source : str
-        Name of one of `SOURCES`, what kind of file ``path`` is.
-    queries, documents : Path
-        Collections of one language each.
-    out : Path or None
-        Directory of the collection; by default one of the store.
-    dictionary : Path or None
-        File of two columns, see `dictionary.read_dictionary`, to translate queries by.
-    processes : int or None
-        Workers that read wikitext; by default one for each core.
-    force : bool
-        Replace a collection made from something else.
-
     Raises
     ------
     BadInput
-        The file is damaged or of another kind, a corpus is in several languages, or nothing in the
-        two corpora is linked, or the dictionary is damaged.
-    Refused
-        ``out`` holds something else, or is being written.
+        The file is damaged or of another kind, nothing in the two collections is linked, or the
+        dictionary is damaged.
     """
-    if source not in SOURCES:
-        raise ValueError(f"source={source!r}; expected one of {', '.join(SOURCES)}")
-    path = Path(path)
-    corpora = [open_collection(Path(place)) for place in (queries, documents)]
-    languages = (_language(corpora[0]), _language(corpora[1]))
-    if languages[0] == languages[1]:
-        raise BadInput(
-            f"{queries} and {documents} are both in {languages[0]!r}. Give corpora in two "
-            "languages."
-        )
-    given = [path] if dictionary is None else [path, Path(dictionary)]
-    parents = inputs.digest_inputs(given, out=out, progress=progress)
-    parents |= {side: corpus.artefact.key for side, corpus in zip(SIDES, corpora, strict=True)}
-    configuration = {"source": source, "languages": list(languages)}
-    workers = processes or len(os.sched_getaffinity(0))
-    tell = progress or _quiet
-    make = partial(
-        _build,
-        source=source,
-        file=Source(path, languages, workers, tell),
-        corpora=corpora,
-        dictionary=dictionary,
-    )
-    artefact = store.open_or_make(
-        collection.KIND, configuration, parents, make, out=out, force=force
-    )
-    tell(1.0, f"{artefact.counts['translations']:,} translations")
-    return artefact
-
-
-def _build(
-    building: Building,
-    source: str,
-    file: Source,
-    corpora: Sequence[Collection],
-    dictionary: Path | None,
-) -> None:
-    links = SOURCES[source](file)
-    file.progress(1.0, "matching titles")
+    corpora, languages = sides_of(source)
+    kind, path = source.links
+    tell = progress or (lambda fraction, message: None)
+    processes = source.processes or len(os.sched_getaffinity(0))
+    links = SOURCES[kind](Source(path, languages, processes, tell))
+    tell(1.0, "matching titles")
     pairs, counts, skipped = pair_up(links, *corpora)
     if pairs.is_empty():
-        raise BadInput(_no_mates(file.path, file.languages, corpora, skipped))
-    if dictionary is not None:
-        entries = dictionaries.read_dictionary(Path(dictionary), skipped)
+        raise BadInput(_no_mates(path, languages, corpora, skipped))
+    if source.dictionary is not None:
+        entries = dictionaries.read_dictionary(source.dictionary, skipped)
         collection.write_dictionary(building.path, entries)
         counts["dictionary_entries"] = entries.height
     for side, one in zip(SIDES, corpora, strict=True):
@@ -129,10 +89,6 @@ def _take_over(path: Path, side: collection.Side, texts: Collection) -> int:
         with collection.label_writer(path, side) as kept:
             kept.link_all(labels)
     return writer.rows
-
-
-def _quiet(fraction: float, message: str) -> None:
-    pass
 
 
 def _language(corpus: Collection) -> str:

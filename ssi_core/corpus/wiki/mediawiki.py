@@ -18,22 +18,26 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, store
-from ssi_core.corpus import inputs, stream
-from ssi_core.corpus.before import Before, compare, keep_pages, open_before
-from ssi_core.corpus.chunks import PAGES, TEXTS, Chunks, read_piece
-from ssi_core.corpus.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.dump import PIECE_BYTES, Chunk, index_of, read_pieces, read_site
+from ssi_core import collection, files, store
+from ssi_core.corpus.earlier import tell as tell_taken
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
-from ssi_core.corpus.readings import places_in, read_targets, read_titles
-from ssi_core.corpus.redirects import write_redirects
-from ssi_core.corpus.titles import Site
-from ssi_core.parts import LOCAL, Stage, address_of, run_parts
-from ssi_core.store import Artefact, Building
+from ssi_core.corpus.wiki import stream
+from ssi_core.corpus.wiki.before import Before, compare_pages, keep_pages, open_before
+from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks, read_piece
+from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.corpus.wiki.dump import Chunk, index_of, read_pieces, read_site
+from ssi_core.corpus.wiki.readings import places_in, read_targets, read_titles
+from ssi_core.corpus.wiki.titles import Site
+from ssi_core.parts import LOCAL, Stage, run_parts
 from ssi_core.types import BadInput, Progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.sources.wikipedia import Wikipedia
+    from ssi_core.store import Building
 
 _log = logging.getLogger(__name__)
 
@@ -149,25 +153,41 @@ def _write_links(
     return categories
 
 
-def _build(
-    building: Building,
-    dumps: Sequence[Path],
-    site: Site,
-    since: Path | None,
-    processes: int,
-    size: int,
-    progress: Callable[[float, str], None],
-    where: str,
-) -> None:
+def build(building: Building, source: Wikipedia, progress: Progress | None) -> None:
+    """Write a corpus of a Wikipedia: documents, links with redirects resolved, and names.
+
+    A document is a page of the main namespace that is no redirect and has words. The cells are the
+    text of a page without a word outside of its tables; ``counts["pages_of_tables"]`` counts such
+    pages. The manifest accounts for all else: ``documents`` + ``redirects`` +
+    ``skipped[page_...]`` = ``pages``, and ``links`` + ``skipped[link_...]`` = ``links_found``, the
+    links in the wikitext of all pages. Anchors have the words of the links that are kept or
+    repeated: their weights + ``skipped[anchor_...]`` = ``links`` + ``skipped["link_duplicate"]``.
+    A page larger than `stream.LARGEST_PAGE` is not read:
+    ``skipped["page_too_large"]`` counts it, its links are not counted, and a link to it is one to a
+    missing page.
+    Equal input and settings give equal parts, with any number of processes, with ``since`` or
+    without: the key does not know it. ``counts["since"]`` tells how many pages were kept, changed,
+    new and gone, or why ``since`` was not used.
+
+    Raises
+    ------
+    BadInput
+        A dump is damaged, of another kind, or without articles; or ``since`` is no corpus of a
+        Wikipedia, or damaged; the message names the place.
+    Refused
+        Memory or disk is too small.
+    """
+    dumps, since, size = source.paths, source.since, source.part_bytes
+    tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
+    processes = source.processes or len(os.sched_getaffinity(0))
+    site = one_site(dumps, source.language)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
-    reading = store.key_of("pages", asdict(site), {}, store.code_of(_build)["digest"])
+    reading = store.key_of("pages", asdict(site), {}, store.code_of(build)["digest"])
     base = open_before(since, reading) if since else None
     read = Chunks(site, building.work("chunks"), base if isinstance(base, Before) else None)
-    if isinstance(base, str):
-        _log.warning("%s: every page is read anew, as %s", since, base)
     read.make()
-    counts = first_pass(dumps, read, processes, size, progress, where)
-    progress(0.9, "following redirects")
+    counts = first_pass(dumps, read, processes, size, tell, source.where)
+    tell(0.9, "following redirects")
     if too_large := sum(count["page_too_large"] for count in counts):
         _log.warning("left out: %d pages of more than %d bytes", too_large, stream.LARGEST_PAGE)
     settled = settle_pages(read_titles([read.part(PAGES, number) for number in range(len(counts))]))
@@ -178,7 +198,7 @@ def _build(
         )
     keep_pages(building.path, reading, _write_documents(read, building.path, settled, counts))
     write_redirects(building.path, settled)
-    progress(0.95, "resolving links")
+    tell(0.95, "resolving links")
     categories = _write_links(read, building, settled, counts)
     total = sum(counts, Counter())
     kept = categories.pop("kept", 0)
@@ -187,10 +207,7 @@ def _build(
     )
     if total["of_cells"]:
         building.counts["pages_of_tables"] = total["of_cells"]
-    if isinstance(base, str):
-        building.counts["since"] = {"not_used_because": base}
-    elif base is not None:
-        building.counts["since"] = compare(building.path, base)
+    tell_taken(building, base, partial(compare_pages, building.path, base))  # type: ignore[arg-type]
     for name, n in categories.items():
         total[f"link_{name}"] += n
     building.skipped.update(settled.skipped)
@@ -211,85 +228,15 @@ def one_site(dumps: Sequence[Path], language: str | None) -> Site:
     return sites[0]
 
 
-def ingest_wikipedia(
-    dumps: Sequence[Path],
-    out: Path | None = None,
-    *,
-    since: Path | None = None,
-    language: str | None = None,
-    processes: int | None = None,
-    part_bytes: int = PIECE_BYTES,
-    force: bool = False,
-    progress: Progress | None = None,
-    where: str = LOCAL,
-) -> Artefact:
-    """Make a corpus of a Wikipedia: documents, links with redirects resolved, and names.
-
-    A document is a page of the main namespace that is no redirect and has words. The cells are the
-    text of a page without a word outside of its tables; ``counts["pages_of_tables"]`` counts such
-    pages. The manifest accounts for all else: ``documents`` + ``redirects`` +
-    ``skipped[page_...]`` = ``pages``, and ``links`` + ``skipped[link_...]`` = ``links_found``, the
-    links in the wikitext of all pages. Anchors have the words of the links that are kept or
-    repeated: their weights + ``skipped[anchor_...]`` = ``links`` + ``skipped["link_duplicate"]``.
-    A page larger than `stream.LARGEST_PAGE` is not read:
-    ``skipped["page_too_large"]`` counts it, its links are not counted, and a link to it is one to a
-    missing page.
-    Equal input and settings give equal parts, with any number of processes, with ``since`` or
-    without: the key does not know it. ``counts["since"]`` tells how many pages were kept, changed,
-    new and gone, or why ``since`` was not used.
-
-    Parameters
-    ----------
-    dumps : sequence of Path
-        ``*-pages-articles*.xml``, ``.xml.bz2``, or ``-multistream.xml.bz2`` (in parallel when its
-        index lies beside it); several files of one wiki make one corpus.
-    since : Path or None
-        Corpus of an earlier dump of the wiki; pages that did not change are taken from there. One
-        that was made by other code, or is of another site, is not used.
-    out : Path or None
-        Directory of the corpus; by default one of the store.
-    language : str or None
-        Code of the texts' language; by default as the file name, or else the header, says.
-    processes : int or None
-        Workers beside this process; 1 works in this process; by default one for each core.
-    part_bytes : int
-        XML bytes that become one part, which bounds the memory of a worker.
-    force : bool
-        Replace a corpus made from something else.
-    where : str
-        Where chunks are read: ``local``, or on the workers of a Dask cluster (`parts.run_parts`),
-        which must see the dumps and ``out``.
-
-    Raises
-    ------
-    BadInput
-        A dump is damaged, of another kind, or without articles; or ``since`` is no corpus of a
-        Wikipedia, or damaged; the message names the place.
-    Refused
-        ``out`` holds something else, or is being written; or memory or disk is too small.
-    """
-    if not dumps:
-        raise ValueError("dumps=[] is empty; expected at least one dump")
-    dumps = [Path(path) for path in dumps]
-    if address_of(where) is not None:  # workers have working directories of their own
-        dumps = [path.absolute() for path in dumps]
-        out, since = (path and path.absolute() for path in (out, since))
-    tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
-    site = one_site(dumps, language)
-    parents = inputs.digest_inputs(dumps, out=out, progress=progress)
-    configuration = {"source": "wikipedia", "language": site.language, "part_bytes": part_bytes}
-    make = partial(
-        _build,
-        dumps=dumps,
-        site=site,
-        since=since,
-        processes=processes or len(os.sched_getaffinity(0)),
-        size=part_bytes,
-        progress=tell,
-        where=where,
+def write_redirects(corpus: Path, settled: Settled) -> None:
+    """Write the other names of the documents that are written, in the order of their pages."""
+    titles = pl.scan_parquet(files.parts_in(corpus / "documents"), glob=False).select("title")
+    other = (
+        settled.names.lazy()
+        .filter(pl.col("destination").is_not_null())
+        .join(titles, on="title", how="anti", maintain_order="left")
+        .select(source="id", target="destination", text="title")
+        .collect()
     )
-    artefact = store.open_or_make(
-        collection.KIND, configuration, parents, make, out=out, force=force
-    )
-    tell(1.0, f"{artefact.counts['documents']:,} documents, {artefact.counts['links']:,} links")
-    return artefact
+    with collection.relation_writer(corpus, collection.REDIRECT, collection.NAMED) as writer:
+        writer.write(other)

@@ -1,0 +1,1 @@
+"""Queries with judgements, in the formats in which they come."""

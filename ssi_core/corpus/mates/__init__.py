@@ -1,0 +1,1 @@
+"""Texts of two languages on one subject."""

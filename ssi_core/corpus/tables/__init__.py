@@ -1,0 +1,1 @@
+"""The reader of tables: separators, encodings, packings, roles of columns."""

@@ -1,0 +1,298 @@
+"""The one reader of tables: CSV, TSV, JSON lines or parquet, plain or packed, in blocks of text.
+
+A row that is not one (too few fields, a quote that never closes, bytes of another encoding, no
+JSON) comes with its problem, and the rows after it are read as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ssi_core import files
+from ssi_core.corpus import inputs
+from ssi_core.corpus.inputs import LARGEST_LINE
+from ssi_core.corpus.tables.form import GUESSED, TableForm, Written, written_as
+from ssi_core.corpus.tables.json_rows import is_array, read_array, read_json
+from ssi_core.corpus.tables.lines import (
+    PROBLEMS,
+    Place,
+    decoded_lines,
+    row_schema,
+    with_problems,
+)
+from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
+from ssi_core.strict import instead
+from ssi_core.types import BadInput
+
+_DAMAGED = "Restore the file, or give one that can be read to its end."
+_BEGINNING = 100  # objects whose keys are looked at
+
+
+def read_rows(
+    path: Path, roles: Mapping[str, str], form: TableForm = GUESSED, after: Place | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table in blocks.
+
+    Parameters
+    ----------
+    path : Path
+        ``.gz``, ``.bz2``, ``.xz`` and ``.zst`` are unpacked on the way.
+    roles : mapping
+        Name of a column of the result -> that of the column in the table.
+    form : TableForm
+        How the table is written, as far as it is declared.
+    after : Place or None
+        Where to begin, of plain text; by default at the beginning.
+
+    Yields
+    ------
+    frame of ``line`` (int64, from 1; of parquet the row), ``category`` and ``problem`` (str, null
+    where the line is a row), ``raw`` (str) and the roles, all of them str or null
+
+    Raises
+    ------
+    BadInput
+        The file is missing, damaged, of no known format, empty, or lacks a column.
+    """
+    written = written_as(path, form)
+    with files.reading(path, _DAMAGED):
+        if written.kind == "parquet":
+            yield from _parquet(path, roles)
+        elif written.kind == "jsonl":
+            yield from read_json(path, roles, written, form.each, after or Place())
+        else:
+            yield from read_separated(path, roles, written, form.header, after or Place())
+
+
+def whole_rows(
+    path: Path, roles: Mapping[str, str], form: TableForm = GUESSED
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table; `BadInput` names the first line that is no row."""
+    for block in read_rows(path, roles, form):
+        wrong = block.filter(pl.col("category").is_not_null())
+        if len(wrong):
+            line, problem = wrong.select("line", "problem").row(0)
+            raise BadInput(f"{path}: line {line}: {problem}. Repair or remove the line.")
+        yield block
+
+
+def header_of(path: Path, form: TableForm = GUESSED) -> list[str]:
+    """Return the names of the columns of a table, or the keys of its first objects."""
+    written = written_as(path, form)
+    if written.kind == "parquet":
+        return parquet_columns(path)
+    names = _keys(path, written, form) if written.kind == "jsonl" else _header(path, written)
+    if not names:
+        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+    return names if form.header else [str(place) for place in range(1, len(names) + 1)]
+
+
+def _header(path: Path, written: Written) -> list[str]:
+    with inputs.open_input(path) as file:
+        start = file.read(inputs.LARGEST_LINE).decode(written.encoding, errors="replace")
+    start = start.removeprefix("\ufeff")
+    try:
+        return next(csv.reader(io.StringIO(start, newline=""), delimiter=written.separator), [])
+    except csv.Error as error:
+        raise BadInput(f"{path}: line 1: {error}. {inputs.RESTORE}") from None
+
+
+def _keys(path: Path, written: Written, form: TableForm) -> list[str]:
+    names: dict[str, None] = {}
+    any_line = False
+    if is_array(path, written.encoding):
+        values = read_array(path, written.encoding)[:_BEGINNING]
+    else:
+        _, lines, _ = next(decoded_lines(path, written.encoding, Place()))
+        values = [object_of(line) for line in lines[:_BEGINNING]]
+    for value in values:
+        any_line = True
+        inner = value.get(form.each) if form.each and isinstance(value, dict) else None
+        for one in (value, *(inner if isinstance(inner, list) else ())):
+            names |= dict.fromkeys(one if isinstance(one, dict) else ())
+    if any_line and not names:
+        raise BadInput(f"{path}: its first lines are no JSON objects. Write one on each line.")
+    names.pop(form.each, None)
+    return list(names)
+
+
+def object_of(line: str) -> object:
+    """Return what a line of JSON says; None where it is none."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(name: str, kind: pl.DataType) -> pl.Expr:
+    """Return a column as text; the values of a list have ``|`` between them."""
+    column = pl.col(name)
+    if isinstance(kind, pl.List):
+        return column.cast(pl.List(pl.String)).list.join("|")
+    return column.cast(pl.String)
+
+
+def _parquet(path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
+    columns = list(dict.fromkeys(roles.values()))
+    check_header(path, parquet_columns(path), columns)
+    first = 1
+    for batch in parquet_batches(path, columns):
+        nothing = pl.lit(None, pl.String)
+        texts = batch.select(_text(name, batch.schema[name]) for name in columns)
+        yield texts.select(
+            line=pl.int_range(first, first + len(batch), dtype=pl.Int64),
+            category=nothing,
+            problem=nothing,
+            raw=pl.concat_str(pl.all().fill_null(""), separator="\t"),
+            **{role: pl.col(name) for role, name in roles.items()},
+        ).select(row_schema(roles).keys())
+        first += len(batch)
+
+
+_JOINED = 100  # lines that a quoted field may run over
+
+
+class _Shape(NamedTuple):
+    """Fields of the lines of a file: their names, and those that are wanted."""
+
+    header: Sequence[str]
+    roles: Mapping[str, str]
+    written: Written
+
+    @property
+    def places(self) -> list[int]:
+        """Places of the columns among the fields."""
+        return [self.header.index(name) for name in self.roles.values()]
+
+
+def read_separated(
+    path: Path, roles: Mapping[str, str], written: Written, header: bool, after: Place
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a CSV or TSV file in blocks, as `reader.read_rows` does."""
+    shape: _Shape | None = None
+    if after.bytes:
+        _, first_lines, _ = next(decoded_lines(path, written.encoding, Place()))
+        shape = _shape(path, first_lines[0], roles, written, header)
+    carried: list[str] = []
+    known: dict[int, str] = {}
+    number, lines = 1, carried
+    for number, lines, wrong in decoded_lines(path, written.encoding, after):
+        if shape is None:
+            shape = _shape(path, lines[0], roles, written, header)
+            if header:
+                lines, number = lines[1:], number + 1
+                wrong = {place - 1: problem for place, problem in wrong.items()}
+        first, lines = number - len(carried), carried + lines
+        wrong = known | {place + len(carried): problem for place, problem in wrong.items()}
+        carried, known = [], {}
+        if written.separator == "\t" or not any('"' in line for line in lines):
+            yield _split(first, lines, wrong, shape)
+            continue
+        block, carried = _parsed(first, lines, wrong, shape)
+        begin = len(lines) - len(carried)
+        known = {place - begin: problem for place, problem in wrong.items() if place >= begin}
+        number = first
+        yield block
+    if carried and shape is not None:
+        first = number + len(lines) - len(carried)
+        yield _parsed(first, carried, known, shape, last=True)[0]
+
+
+def _shape(
+    path: Path, line: str, roles: Mapping[str, str], written: Written, header: bool
+) -> _Shape:
+    names = _fields(line, written.separator) or []
+    if not header:
+        names = [str(place) for place in range(1, len(names) + 1)]
+    check_header(path, names, roles.values())
+    return _Shape(names, roles, written)
+
+
+def check_header(path: Path, header: Sequence[str], columns: Iterable[str]) -> None:
+    """Refuse a table that lacks a column, or has it twice."""
+    for column in columns:
+        if column not in header:
+            raise BadInput(f"{path}: line 1 has no column {instead(column, header)}")
+        if header.count(column) > 1:
+            raise BadInput(f"{path}: line 1 names {column!r} twice. Rename one of the columns.")
+
+
+def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -> pl.DataFrame:
+    """Rows of lines without a quote."""
+    frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String})
+    frame = frame.with_columns(
+        line=pl.int_range(first, first + len(lines), dtype=pl.Int64),
+        parts=pl.col("raw").str.split(shape.written.separator),
+    )
+    fields = pl.col("parts").list.len()
+    wanted = len(shape.header)
+    problem = PROBLEMS["fields"].replace("{wanted}", str(wanted)).split("{found}")
+    bad = fields != wanted
+    return with_problems(
+        frame.with_columns(
+            pl.when(bad).then(pl.lit("fields")).alias("category"),
+            pl.when(bad).then(pl.format(f"{problem[0]}{{}}{problem[1]}", fields)).alias("problem"),
+            *[
+                pl.col("parts").list.get(place, null_on_oob=True).alias(name)
+                for name, place in zip(shape.roles, shape.places, strict=True)
+            ],
+        ).drop("parts"),
+        first,
+        wrong,
+        shape.roles,
+        shape.written.encoding,
+    )
+
+
+def _parsed(
+    first: int, lines: list[str], wrong: dict[int, str], shape: _Shape, *, last: bool = False
+) -> tuple[pl.DataFrame, list[str]]:
+    """Rows of lines with quotes, and the lines at the end that more may belong to."""
+    wanted, places = len(shape.header), shape.places
+    rows: list[tuple[Any, ...]] = []
+    place = 0
+    while place < len(lines):
+        raw, taken = lines[place], 1
+        while _may_go_on(raw, taken) and place + taken < len(lines):
+            raw, taken = f"{raw}\n{lines[place + taken]}", taken + 1
+        if _may_go_on(raw, taken) and not last:
+            break
+        for more in range(1, taken):
+            if place + more in wrong:
+                wrong[place] = wrong[place + more]
+        values = _fields(raw, shape.written.separator)
+        if values is None or (taken > 1 and len(values) != wanted):
+            # What stands after a lost quote is no part of this row.
+            raw, taken = lines[place], 1
+            fault = ("quote", PROBLEMS["quote"])
+            rows.append((first + place, *fault, raw, *[None] * len(places)))
+        elif len(values) != wanted:
+            problem = PROBLEMS["fields"].format(found=len(values), wanted=wanted)
+            rows.append((first + place, "fields", problem, raw, *[None] * len(places)))
+        else:
+            rows.append((first + place, None, None, raw, *(values[i] for i in places)))
+        place += taken
+    frame = pl.DataFrame(rows, schema=row_schema(shape.roles), orient="row")
+    return with_problems(frame, first, wrong, shape.roles, shape.written.encoding), lines[place:]
+
+
+def _may_go_on(raw: str, taken: int) -> bool:
+    """Return True if a record has an open quote, and neither too many lines nor too much text."""
+    return raw.count('"') % 2 == 1 and taken < _JOINED and len(raw) <= LARGEST_LINE
+
+
+def _fields(line: str, separator: str) -> list[str] | None:
+    """Fields of one record; None where a quote does not close."""
+    if separator == "\t" or '"' not in line:
+        return line.split(separator)
+    try:
+        return next(csv.reader(io.StringIO(line), delimiter=separator, strict=True))
+    except (csv.Error, StopIteration):
+        return None

@@ -1,0 +1,1 @@
+"""Dumps of MediaWiki: pages, links, redirects."""

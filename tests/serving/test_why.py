@@ -1,0 +1,115 @@
+"""Why a document is not among the first, and the change that brings it there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssi_core.serving.index import build_index, open_index
+from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.searcher import Searcher
+from ssi_core.serving.why import _with, why
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput
+from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, write_parts
+
+MODELS = [
+    fitted
+    for fitted in random_models(0)
+    if fitted.model.name in ("tfidf", "bm25", "lsi", "bilinear", "topic_model")
+]
+
+
+@pytest.fixture(scope="module")
+def searchers(tmp_path_factory):
+    place = tmp_path_factory.mktemp("why")
+    parts = write_parts(place / "texts", TEXTS, [None] * len(TEXTS))
+
+    def made(number, fitted):
+        build_index(
+            fitted, documents(fitted.document_views), place / str(number), texts=parts, parents={}
+        )
+        return Searcher(fitted, open_index(place / str(number)))
+
+    return [made(number, fitted) for number, fitted in enumerate(MODELS)]
+
+
+def rank(searcher, query, id):
+    """Place of a document, from 1; None where it is not found."""
+    hits = searcher.search([query], len(searcher.index) + 1)[0].hits
+    return next((place for place, hit in enumerate(hits, 1) if hit.id == id), None)
+
+
+def test_a_missed_document_is_told_what_holds_another_above_it_and_what_it_lacks(searchers):
+    found = why(searchers[0], "wheel engine moon", "Automobile", 1)
+
+    assert (found.id, found.title, found.rank) == ("d1", "Automobile", 5)
+    assert found.above == "Wheels"
+    assert found.gap == pytest.approx(found.needed - found.score)
+    assert found.missing == ("wheel", "moon")  # the model gives "wheel" the larger weight
+    (gap,) = found.holding
+    assert gap.word == "wheel"
+    assert gap.there > gap.here == 0.0
+
+
+def test_a_document_that_is_there_has_no_gap_and_needs_no_change(searchers):
+    found = why(searchers[0], "wheel engine", "Wheels", 1)
+
+    assert (found.rank, found.gap, found.holding, found.change) == (1, 0.0, (), None)
+
+
+def test_a_document_without_a_word_of_the_query_has_no_rank(searchers):
+    found = why(searchers[0], "planet", "Automobile", 1)
+
+    assert (found.rank, found.score, found.missing) == (None, 0.0, ("planet",))
+    assert found.change is None  # the only word of the query is all of the query
+
+
+@given(
+    number=st.integers(0, len(MODELS) - 1),
+    words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
+    row=st.integers(0, len(TEXTS) - 1),
+    k=st.integers(1, 4),
+)
+def test_a_proposed_change_reaches_its_rank_when_it_is_made(searchers, number, words, row, k):
+    searcher, query = searchers[number], " ".join(words)
+    found = why(searcher, query, f"d{row}", k)
+
+    assert found.rank == rank(searcher, query, f"d{row}")
+    if found.change is None:
+        return
+    assert found.rank is None or found.rank > k
+    assert len(found.change.words) <= 3
+    assert not set(tokenize(query)) <= set(found.change.words)
+    fields = {"title": TITLES[row], "headings": "", "text": TEXTS[row]}
+    changed = _with(fields, found.change.field, found.change.words)
+    live = LiveSearcher(searcher).put([Document(f"d{row}", **changed)])
+    assert rank(live, query, f"d{row}") <= found.change.rank <= k
+
+
+def test_a_document_that_was_added_is_asked_about_like_others(searchers):
+    live = LiveSearcher(searchers[0]).put([Document("new", "New", "rocket road road road")])
+
+    assert why(live, "rocket moon", "New", 1).rank == rank(live, "rocket moon", "new")
+
+
+def test_an_approximate_search_is_asked_exactly(searchers):
+    searcher = searchers[0]
+    nothing = np.zeros((1, 0), np.int32), np.zeros((1, 0), np.float32)
+    blind = replace(searcher.ranked[0], scores=lambda *_: nothing)
+    approximate = Searcher(searcher.fitted, searcher.index, [blind], recall=0.5)
+
+    assert why(approximate, "wheel engine", "Wheels", 1).rank == 1
+
+
+def test_what_cannot_be_asked_is_refused(searchers, tmp_path):
+    with pytest.raises(BadInput, match="no document"):
+        why(searchers[0], "wheel", "Nothing")
+    with pytest.raises(BadInput, match="Try other words"):
+        why(searchers[0], "xyz", "Wheels")
+    fitted = MODELS[0]
+    build_index(fitted, documents(fitted.document_views), tmp_path / "bare", parents={})
+    with pytest.raises(BadInput, match="keeps no texts"):
+        why(Searcher(fitted, open_index(tmp_path / "bare")), "wheel", "Wheels")

@@ -1,0 +1,15 @@
+"""Sources, read in one call."""
+
+from pathlib import Path
+
+from ssi_core.corpus.sources import source_named
+
+
+def ingest(name, paths=(), out=None, *, force=False, progress=None, part_bytes=None, **settings):
+    """Read files with the source of a name; ``part_bytes`` bounds the parts of a dump."""
+    source = source_named(name)
+    if part_bytes is not None:
+        source = type(source.__name__, (source,), {"part_bytes": part_bytes})
+    if paths:
+        settings["paths"] = (paths,) if isinstance(paths, str | Path) else tuple(paths)
+    return source(**settings).read(out, force=force, progress=progress)

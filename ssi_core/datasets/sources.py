@@ -165,7 +165,7 @@ class Kyoto(Source):
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
     categories: tuple[str, ...] = option(
-        (), "Only articles of a category, such as Buddhism; may be repeated", "--category"
+        (), "Category of the articles to read, such as Buddhism. Can be repeated", "--category"
     )
 
     def inputs(self) -> Sequence[Path]:

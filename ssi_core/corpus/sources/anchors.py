@@ -37,10 +37,12 @@ class Anchors(Dumps):
     builder = "ssi_core.corpus.wiki.anchors:build"
 
     judgements: Path | None = Field(
-        default=None, description="Discernatron's directory, or a table of query, document, grade"
+        default=None,
+        description="Judgements: the directory of Discernatron, or a table of query, document and "
+        "grade",
     )
     equal: Literal["keep", "drop"] = Field(
-        default="keep", description="Pairs whose words are the title itself: keep or drop"
+        default="keep", description="Whether to keep or drop pairs whose words are the title itself"
     )
 
     def inputs(self) -> Sequence[Path]:

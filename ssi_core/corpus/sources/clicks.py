@@ -102,30 +102,34 @@ class Clicks(Source):
         ..., "TOML file that names the columns; in Python also what such a file says", "--map"
     )
     queries: Path | None = Field(
-        default=None, description="Collection or table of the queries' texts"
+        default=None, description="Texts of the queries: a collection or a table"
     )
     documents: Path | None = Field(
-        default=None, description="Collection or table of the documents' texts"
+        default=None, description="Texts of the documents: a collection or a table"
     )
     judgements: Path | None = Field(
-        default=None, description="Table of query, document and grade, or TREC's qrels"
+        default=None,
+        description="Judgements: a table of query, document and grade, or TREC's qrels",
     )
     language: str | None = Field(
         default=None,
-        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
+        description="Language of the texts of both sides (zh, ja, en, ..., any), in place of the "
+        "language in the map",
     )
     clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
         default=None,
-        description="Clicks that count, and their weight; see above. Empty: first, or all where "
-        "the log has no positions",
+        description="Clicks that count, and their weight, as explained above; empty: "
+        "first, or all where the log has no positions",
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(
+        default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse"
+    )
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
     since: Path | None = Field(
         default=None,
-        description="Clicks of earlier logs: only lines that they have not read are read",
+        description="Collection of earlier logs. Only lines that it has not read are read",
     )
 
     def fetched(self, progress: Progress | None = None) -> Source:

@@ -37,7 +37,7 @@ class Folder(Source):
     language: str | None = LANGUAGE
     since: Path | None = Field(
         default=None,
-        description="Collection of an earlier state: only pages that changed are parsed",
+        description="Collection of an earlier state. Only pages that changed are parsed",
     )
 
     @classmethod

@@ -34,9 +34,9 @@ class Mates(Source):
     )
 
     langlinks: Path | None = Field(
-        default=None, description="*-langlinks.sql(.gz) of one of the two wikis"
+        default=None, description="Language links of one of the two wikis: *-langlinks.sql(.gz)"
     )
-    wikidata: Path | None = Field(default=None, description="JSON dump of Wikidata, .bz2 or .gz")
+    wikidata: Path | None = Field(default=None, description="JSON dump of Wikidata (.bz2 or .gz)")
     wikitext: Path | None = Field(
         default=None,
         description="Dump before 2013 of one of the two wikis, with links such as [[ja:...]] in "
@@ -44,13 +44,13 @@ class Mates(Source):
     )
     corpora: tuple[Path, Path] | None = option(
         None,
-        "The two corpora, such as the Japanese and the English one",
+        "The two collections, such as the Japanese and the English one",
         "--corpora",
         "QUERIES DOCUMENTS",
     )
     dictionary: Path | None = Field(
         default=None,
-        description="File to translate queries by: a term, a tab, a translation a line",
+        description="Dictionary for queries: lines with a term, a tab and a translation",
     )
     processes: int | None = PROCESSES
 

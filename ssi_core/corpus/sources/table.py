@@ -37,14 +37,14 @@ class Table(Tabular):
     builder = "ssi_core.corpus.tables.documents:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
-    links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
+    links: tuple[Path, ...] = Field(default=(), description="Table of links. Can be repeated")
     labels: tuple[str, ...] = option(
-        (), "A column to slice measures by; may be repeated", "--label"
+        (), "Column by whose values measures are sliced. Can be repeated", "--label"
     )
     language: str | None = LANGUAGE
     since: Path | None = Field(
         default=None,
-        description="Collection of an earlier state: only JSON lines that changed are parsed",
+        description="Collection of an earlier state. Only JSON lines that changed are parsed",
     )
 
     def inputs(self) -> Sequence[Path]:

@@ -49,22 +49,24 @@ class Ubi(Source):
     )
     documents: Path | None = Field(
         default=None,
-        description="Collection or table (id, text, perhaps title) of the objects; empty: their "
-        "descriptions",
+        description="Texts of the objects: a collection, or a table with the columns id, text and "
+        "perhaps title; empty: their descriptions",
     )
     actions: tuple[str, ...] = option(
-        ("click",), "Action that counts as a click; may be repeated", "--action"
+        ("click",), "Action that counts as a click. Can be repeated", "--action"
     )
     shown_by: tuple[str, ...] = Field(
-        default=("impression",), description="Action that shows an object; may be repeated"
+        default=("impression",), description="Action that shows an object. Can be repeated"
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
         default="all", description="Clicks that count, as 'ssi data ingest clicks --help' explains"
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(
+        default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse"
+    )
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
 
     @classmethod

@@ -30,7 +30,6 @@ _WORKFLOW = {
     "data.store": f"{_HERE}.store:store",
     "lab.pipeline": f"{_HERE}.tables:pipeline",
     "lab.train": f"{_HERE}.runs:train",
-    "lab.tune": f"{_HERE}.tune:tune",
     "lab.estimate": f"{_HERE}.clicks:estimate",
     "lab.export-trec": f"{_HERE}.runs:export_trec",
     "rank.match": f"{_HERE}.clicks:match",

@@ -274,9 +274,10 @@ def _cells(name: str, one: Estimate | None) -> list[str]:
 
 
 def _read_ads(path: Path) -> list[Document]:
-    from ssi_core.corpus.clicks.columns import LogForm, TextForm
+    from ssi_core.corpus.clicks.columns import TextForm
     from ssi_core.corpus.clicks.texts import Listed
+    from ssi_core.corpus.tables.form import TableForm
     from ssi_core.serving.live import Document
 
-    table = Listed(path, TextForm(), LogForm()).table()
+    table = Listed(path, TextForm(), TableForm()).table()
     return [Document(*row) for row in table.select("id", "title", "text").iter_rows()]

@@ -85,7 +85,7 @@ def serve(given: ServeSettings) -> Outcome:
         port=given.port,
         documents=given.documents or documents_of(given.model),
         index=given.index,
-        prepare=prepared(given.approximate, given.recall, given.by),
+        prepare=prepared(given.approximate, given.recall),
         seconds=given.follow,
         threads=settings().threads,
         concepts=given.concepts,

@@ -53,6 +53,12 @@ class FitSettings:
     texts: Path | None = option(
         None, "Documents that a log refers to: a table or a collection.", type=EXISTING
     )
+    columns: dict[str, str] = option(
+        {},
+        "Name of the column of a role, if the guess is wrong. Can be repeated.",
+        flag="--column",
+        metavar="ROLE=NAME",
+    )
     queries: Path | None = option(
         None, "Judged queries: a table with the columns id and text.", type=EXISTING
     )
@@ -129,7 +135,8 @@ class FitSettings:
         "ssi fit articles.jsonl --links links.csv --out model",
         "ssi fit site/ --out model --export opensearch to-opensearch",
         "ssi fit ubi/ --texts products.jsonl --out model --export opensearch to-opensearch",
-        "ssi fit log.csv --source clicks --set map=map.toml --texts ads.tsv --out model",
+        "ssi fit clicks.csv --texts articles.jsonl --out model",
+        "ssi fit log.csv --texts ads.tsv --column document=ad --out model",
         "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
         "ssi fit corpus --query-type words:3 --beside titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",
@@ -164,7 +171,7 @@ def fit(given: FitSettings) -> Outcome:
     chosen: dict[str, Any] = {
         name: value
         for name, value in vars(given).items()
-        if name not in _APART and value is not None
+        if name not in _APART and value not in (None, {})
     }
     try:
         fitted = fit_and_compare(

@@ -31,7 +31,7 @@ HOMES: Mapping[str, str] = {
 VERBS: Registry[click.Command] = Registry("verbs", HOMES)
 FURTHER = (
     "serve", "compare", "retrain", "up", "demo", "data.store",
-    "lab.pipeline", "lab.train", "lab.tune", "lab.estimate", "lab.export-trec", "rank.match",
+    "lab.pipeline", "lab.train", "lab.estimate", "lab.export-trec", "rank.match",
     "ops.ui", "ops.deploy", "ops.doctor", "ops.freeze", "ops.promote", "ops.rollback",
     "ops.champions", "ops.backup", "ops.restore",
 )  # fmt: skip
@@ -63,7 +63,6 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         \b
         The order of the work:
           pipeline      list the shipped tables, or compute all rows of one
-          tune          choose settings of a row on validation pairs
           train         train and measure one row by itself
           (ssi compare) show the rows of a table beside each other again
           evaluate      measure a model on a task or on other texts

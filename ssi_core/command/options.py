@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -87,12 +87,6 @@ class ApproximateSettings:
     approximate: bool = option(
         False,
         "Search approximately: score only a part of the documents, as large as --recall needs.",
-    )
-    by: Literal["graph", "codes"] = option(
-        "graph",
-        "Documents that an approximate search looks at: neighbours in a graph of the vectors, or "
-        "the result of a scan over the signs of the vectors (docs/hash-codes.md compares them).",
-        flag="--approximate-by",
     )
     recall: float = option(
         0.95, "Share of the 10 best documents that an approximate search must find.", ge=0, le=1

@@ -26,16 +26,14 @@ if TYPE_CHECKING:
     from ssi_core.serving.searcher import Searcher
 
 
-def prepared(
-    approximately: bool, recall: float, by: str = "graph"
-) -> Callable[[Searcher], Searcher]:
+def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
     """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
     if not approximately:
         return lambda searcher: searcher
     from ssi_core.serving.approximate import approximate
 
-    place = store_path("graphs" if by == "graph" else "codes", "")
-    return lambda searcher: approximate(searcher, place, recall, by)
+    place = store_path("codes", "")
+    return lambda searcher: approximate(searcher, place, recall)
 
 
 def searcher_of(model: str, index: Path | None) -> Searcher:
@@ -98,9 +96,7 @@ def search(given: SearchSettings) -> Outcome:
         raise click.UsageError("--concepts goes with --summary.")
     from ssi_core.serving.summaries import summarise
 
-    searcher = prepared(given.approximate, given.recall, given.by)(
-        searcher_of(given.model, given.index)
-    )
+    searcher = prepared(given.approximate, given.recall)(searcher_of(given.model, given.index))
     answer = searcher.search([given.text], given.k, given.language, popularity=given.popularity)[0]
     summary = None
     if given.summary is not None:

@@ -17,7 +17,6 @@ VERBS: Mapping[str, str] = {
     "pipeline": "lab pipeline",
     "reproduce": "lab pipeline",
     "train": "lab train",
-    "tune": "lab tune",
     "evaluate": "lab evaluate",
     "estimate": "lab estimate",
     "neighbours": "lab neighbours",
@@ -42,8 +41,8 @@ VERBS: Mapping[str, str] = {
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "fit": {"--ask": "--query-type"},
-    "search": {"--lang": "--language", "--candidates": "--approximate-by"},
-    "serve": {"--beside": "--second-model", "--candidates": "--approximate-by"},
+    "search": {"--lang": "--language"},
+    "serve": {"--beside": "--second-model"},
     "retrain": {
         "--warm": "--start champion",
         "--limit": "--data-limit",
@@ -70,7 +69,6 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "lab evaluate": {"--queries": "--max-queries"},
     "lab estimate": {"--clicks": "--log"},
-    "lab tune": {"--set": "--grid"},
     "lab export-trec": {"--texts": "--with-texts"},
     "ops freeze": {"--queries": "--max-queries"},
     "ops rollback": {"--to": "--to-version"},
@@ -82,6 +80,13 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "rank summary compare": {"--words": "--length", "--rows": "--row"},
 }
 """Verb -> old name of an option -> its new name."""
+REMOVED: Mapping[str, str] = {
+    "tune": "There is no 'ssi tune' any more. Give a setting of a row several values, margin = "
+    "[0.3, 0.1], of which validation chooses one, or take a row of the model auto.",
+    "search --candidates": "--candidates: there is one kind now. Give --approximate alone.",
+    "serve --candidates": "--candidates: there is one kind now. Give --approximate alone.",
+}
+"""Former verb, or verb and option -> what does its work."""
 
 
 def renewed(words: Sequence[str]) -> list[str]:
@@ -113,6 +118,10 @@ def refuse_old(ctx: click.Context, words: Sequence[str]) -> None:
         The command has one; the message has the new command.
     """
     old = [*ctx.command_path.split()[1:], *words]
+    names = [old[0], *(f"{old[0]} {word.partition('=')[0]}" for word in words)]
+    for name in names:
+        if name in REMOVED:
+            raise click.UsageError(REMOVED[name], ctx)
     new = renewed(old)
     if new != old:
         _refuse(ctx, new)

@@ -79,21 +79,37 @@ def _letters(texts: Iterable[str]) -> Counter[str]:
     return letters
 
 
-def name_language(places: Sequence[Path]) -> str:
-    """Guess the language of some texts together and write it into them; say it in words.
+def name_languages(collection: Path, sides: Sequence[str]) -> dict[str, str]:
+    """Guess the language of the texts of some sides and write it into them; say it in words.
+
+    Queries may be in another language than documents: each side is guessed by itself, and where the
+    two agree they are said as one.
 
     Parameters
     ----------
-    places : sequence of Path
-        Directories of texts, not sealed yet.
+    collection : Path
+        Directory of the collection, not sealed yet.
+    sides : sequence of str
+        Tables whose language nobody has said.
+
+    Returns
+    -------
+    dict
+        Counts of the manifest: ``language``, or ``queries_language`` and ``documents_language``.
     """
-    texts = pl.concat([_sample(place) for place in places])["text"]
-    code = guess_language(texts)
-    for place in places:
-        for part in files.parts_in(place):
+    samples = {side: _sample(collection / side)["text"] for side in sides}
+    codes = {side: guess_language(texts) for side, texts in samples.items()}
+    for side, code in codes.items():
+        for part in files.parts_in(collection / side):
             _rewrite(part, code)
+    if len(sides) > 1 and len({*codes.values()}) == 1:
+        return {"language": _in_words(codes[sides[0]], sum(map(len, samples.values())))}
+    return {f"{side}_language": _in_words(code, len(samples[side])) for side, code in codes.items()}
+
+
+def _in_words(code: str, texts: int) -> str:
     how = "words between blanks; " if code == PLACEHOLDER else ""
-    return f"{code} ({how}guessed from the script of {len(texts):,} texts; --language to change)"
+    return f"{code} ({how}guessed from the script of {texts:,} texts; --language to change)"
 
 
 def _rewrite(part: Path, code: str) -> None:

@@ -6,12 +6,12 @@ different (`Source.identity`), and what writes the collection (`Source.build`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ssi_core.registry import load
 
@@ -151,6 +151,22 @@ class Tabular(Source):
     separator: str = Field(
         default="", max_length=1, description="Character between the fields of CSV; empty: guessed"
     )
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles that a column may have."""
+        raise NotImplementedError
+
+    @field_validator("columns")
+    @classmethod
+    def _known(cls, columns: dict[str, str]) -> dict[str, str]:
+        roles = cls.roles() if columns else ()
+        for role, name in columns.items():
+            if role not in roles:
+                raise ValueError(
+                    f"{role}={name} is not ROLE=NAME with a ROLE of {', '.join(roles)}"
+                )
+        return columns
 
     @property
     def written(self) -> dict[str, Any]:

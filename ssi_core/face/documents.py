@@ -126,7 +126,9 @@ def read(
         takes.
     columns : mapping, optional
         Role -> name of its column, where the name does not tell the role. Roles are id, title,
-        text, url, language, timestamp and links; of a table of links source, target and anchor.
+        text, url, language, timestamp and links; of a table of links source, target and anchor; of
+        a log session, user, query, query_text, document, document_text, position, clicked,
+        timestamp, or clicks, shown and grade.
     labels : sequence of str, optional
         Columns that are kept, to compute measures for each of their values.
     language : str, optional
@@ -198,12 +200,28 @@ def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None 
         if "paths" not in settings:
             raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")
         name = source_of(settings["paths"][0])
+        if name == "table" and "documents" in settings:
+            name = "clicks"  # texts go with a log
+    source = source_named(name)
+    if unknown := sorted(settings.keys() - source.model_fields.keys()):
+        raise BadInput(_no_setting(name, unknown[0], list(source.model_fields), settings))
     try:
-        given = source_named(name)(**settings)
+        given = source(**settings)
     except ValidationError as error:
         raise BadInput(f"source {name!r}: {faults(error)}.") from None
     with progress.shown("read") as tell:
         return given.fetched(tell).read(out=out, progress=tell)
+
+
+def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping[str, Any]) -> str:
+    """Return what to say of a setting that a source does not have."""
+    if setting == "documents" and "paths" in settings:
+        return (
+            f"{settings['paths'][0]}: texts go with a log, and this looks like {name!r}. Give it "
+            "without texts; or say that it is a log, and which column is which: source='clicks' "
+            "(--source clicks), columns={'query': NAME, 'document': NAME} (--column query=NAME)."
+        )
+    return f"source {name!r} has no setting {setting!r}. Its settings are: {', '.join(known)}."
 
 
 def _paths(data: Any) -> list[Path] | None:

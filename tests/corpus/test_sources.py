@@ -94,7 +94,7 @@ def test_it_gives_the_form_of_the_flow_and_a_source_in_python(poems, monkeypatch
     documents = ssi_core.read(poems, source="lines", skip=1)
     assert documents.frame["text"].to_list() == ["an old car", "the moon"]
     assert documents.key == chosen.read().key
-    with pytest.raises(BadInput, match="source 'lines': leap=2: Extra inputs are not permitted"):
+    with pytest.raises(BadInput, match=r"no setting 'leap'\. Its settings are: paths, skip"):
         ssi_core.read(poems, source="lines", leap=2)
 
 

@@ -120,3 +120,29 @@ def test_a_column_may_have_a_name_that_the_reader_uses_itself(tmp_path):
 def test_a_mark_of_utf_8_is_no_part_of_the_first_name(tmp_path):
     (tmp_path / "a.csv").write_bytes(codecs.BOM_UTF8 + b"id;text\n1;a\n")
     assert header_of(tmp_path / "a.csv") == ["id", "text"]
+
+
+def test_columns_are_declared_for_every_kind_of_table(tmp_path):
+    (tmp_path / "a.csv").write_text("nr;wort\n1;a car\n2;a road\n")
+    columns = {"id": "nr", "text": "wort"}
+    made = ingest("table", [tmp_path / "a.csv"], tmp_path / "out", columns=columns)
+    (tmp_path / "q.csv").write_text("nr;frage\nq;which car\n")
+    (tmp_path / "j.csv").write_text("frage;seite;note\nq;1;2\n")
+    files = {"queries": tmp_path / "q.csv", "qrels": tmp_path / "j.csv"}
+    how = {"id": "nr", "text": "frage", "query": "frage", "document": "seite", "grade": "note"}
+    judged = ingest("judged", made.path, tmp_path / "judged", columns=how, **files)
+    assert judged.counts["judgements"] == 1
+    with pytest.raises(BadInput, match=r"no column for the .*--column (text|id)=NAME"):
+        ingest("judged", made.path, tmp_path / "none", **files)
+    events = [
+        {"query_id": "1", "user_query": "car"},
+        {
+            "query_id": "1",
+            "action_name": "click",
+            "event_attributes": {"object": {"object_id": "1"}},
+        },
+    ]
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    (tmp_path / "ubi.ndjson").write_text(lines)
+    shop = {"documents": tmp_path / "a.csv", "columns": columns}
+    assert ingest("ubi", tmp_path / "ubi.ndjson", tmp_path / "ubi", **shop).counts["pairs"] == 1

@@ -100,6 +100,12 @@ def kyoto_articles(place):
     return _read("kyoto", paths=kyoto.release(place / "in", articles)), {TEXT: AT, TITLE: AT}
 
 
+def pairs(place):
+    rows = "".join(f"{i} 番目の日本の文;{text(i)}\n" for i in range(N))
+    (place / "pairs.csv").write_text(f"ja;en\n{rows}", encoding="utf-8")
+    return _read("pairs", paths=place / "pairs.csv"), {TEXT: AT}
+
+
 def beir(place):
     rows = [{"_id": f"d{i}", "title": title(i), "text": text(i)} for i in range(N)]
     (place / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -269,6 +275,7 @@ SOURCES = {
     "collection": collection,
     "mates": mates,
     "kyoto": kyoto_articles,
+    "pairs": pairs,
     "beir": beir,
     "judged": judged,
     "ubi": ubi,

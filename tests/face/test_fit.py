@@ -17,7 +17,7 @@ from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.untrained import title
+from ssi_core.models.choice.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.pairs import joined

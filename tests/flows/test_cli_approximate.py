@@ -28,18 +28,15 @@ def write(fitted, directory):
     return directory
 
 
-@pytest.mark.parametrize(("by", "place"), [("graph", "graphs"), ("codes", "codes")])
-def test_it_says_its_recall_and_keeps_what_finds_documents(ssi, tmp_path, by, place):
+def test_it_says_its_recall_and_keeps_what_finds_documents(ssi, tmp_path):
     model = write(BILINEAR, tmp_path / "run")
     _, exact, _ = ssi("search", model, "car moon")
-    code, found, log = ssi(
-        "search", model, "car moon", "--approximate", "--approximate-by", by, "--recall", "0.9"
-    )
+    code, found, log = ssi("search", model, "car moon", "--approximate", "--recall", "0.9")
     assert (code, found["results"]) == (0, exact["results"])
     assert 0.9 <= found["recall"] <= 1
     assert "recall" not in exact
     assert "exactly" not in log
-    (kept,) = (tmp_path / "root" / ".ssi" / "store" / place).iterdir()
+    (kept,) = (tmp_path / "root" / ".ssi" / "store" / "codes").iterdir()
     recalls = json.loads((kept / "artefact.json").read_text())["counts"]["recall"]
     assert found["recall"] in recalls.values()
 
@@ -50,3 +47,9 @@ def test_a_model_without_vectors_is_searched_exactly(ssi, tmp_path):
     assert code == 0
     assert "recall" not in found
     assert "is searched exactly: it has no vectors" in log
+
+
+def test_the_former_choice_of_candidates_is_refused(ssi, tmp_path):
+    code, _, log = ssi("search", "model", "car", "--approximate", "--candidates", "graph")
+    assert code == 2
+    assert "Give --approximate alone" in log

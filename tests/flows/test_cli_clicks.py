@@ -120,7 +120,7 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     (sample / "clicks-map.toml").write_text(whole.partition("[documents]")[0])
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 3, "the table calls its ids ad"
-    assert "ads.tsv.gz: line 1 has no column 'id'" in said
+    assert "ads.tsv.gz: which column is the id? Its columns are: ad, text. Read it first" in said
     (sample / "clicks-map.toml").write_text(whole)
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 0, said
@@ -310,7 +310,7 @@ def test_the_flow_reads_a_log_once(flow_runs, tmp_path):
     made = ingest_clicks(ClicksSettings(**settings))
     assert read(Path(made), "collection").counts["rows"] == len(rows)
     assert ingest_clicks(ClicksSettings(**settings)) == made
-    with pytest.raises(BadInput, match="map is missing"):
+    with pytest.raises(BadInput, match="which column is the query"):
         ingest_clicks(ClicksSettings(paths=[str(log)]))
 
 

@@ -28,7 +28,7 @@ def place(tmp_path_factory):
     """A directory of inputs of every kind, named as a person would, and a root beside them."""
 
     from ssi_core.corpus.clicks.rules import Rules
-    from ssi_core.models.lsi import Lsi
+    from ssi_core.models.latent.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.task import build_task, open_task
     from tests.sources import ingest

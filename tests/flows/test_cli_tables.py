@@ -120,3 +120,8 @@ def test_what_cannot_be_computed_is_said_before_anything_starts(
     assert run(cli, ["lab", "pipeline", *arguments]) == code
     assert said in capsys.readouterr().err
     assert asked == []
+
+
+def test_a_former_verb_is_refused_with_what_does_its_work(capsys):
+    assert run(cli, ["tune", "demo", "--task", "t"]) == 2
+    assert "Give a setting of a row several values" in capsys.readouterr().err

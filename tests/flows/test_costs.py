@@ -6,7 +6,7 @@ import pytest
 
 from flows.reporting.shipped_tables import find_table
 from flows.training.costs import require_rows
-from ssi_core.models.lsi import Lsi
+from ssi_core.models.latent.lsi import Lsi
 from ssi_core.models.measuring import require_evaluation
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost

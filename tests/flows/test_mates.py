@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.comparison import value_text
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 

@@ -15,8 +15,8 @@ import pytest
 
 from flows.servers.server import free_port
 from ssi_core.models.base import FittedModel
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.known import fingerprints
-from ssi_core.models.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
 from ssi_core.views.statistics import Statistics

@@ -6,10 +6,10 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from ssi_core.estimator import parse
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS
-from ssi_core.models.base import parse
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.types import BadInput
 
 NEEDED = {"parts": ({"model": "tfidf"}, {"model": "bm25"})}

@@ -105,7 +105,6 @@ COMMANDS = {
     "rank feeds compare": "feeds --entries 1,2 --save new",
     "rank feeds write": "DATA/corpus new --topics topics.tsv --most 2",
     "lab pipeline": "table.toml --task DATA/task",
-    "lab tune": "table.toml --task DATA/task --row U'V_+_I --grid margin=1,0.3",
     "lab train": "table.toml --task DATA/task --row TF-IDF",
     "compare": "made-up --save new",
     "lab export-trec": "RUN --out new",

@@ -51,7 +51,7 @@ def test_links_of_the_verb_have_their_words(place):
 
 def test_clicks_are_read_without_a_broken_row(place, capsys):
     assert run(library, [*WORDS, "--out", "."]) == DONE
-    clicks = ssi.read("clicks.csv", source="clicks", map="clicks.toml", texts="articles.jsonl")
+    clicks = ssi.read("clicks.csv", texts="articles.jsonl")
     assert clicks.relevant == ("click",)
     table = pl.read_csv("clicks.csv")
     assert counts(capsys)["clicks"] == table["clicks"].sum()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssi_core.models.base import FittedModel
-from ssi_core.models.lsi import Lsi
+from ssi_core.models.latent.lsi import Lsi
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import searcher as module

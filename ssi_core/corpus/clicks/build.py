@@ -34,7 +34,8 @@ from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.earlier import tell
-from ssi_core.corpus.language import name_language, warn_unsplit
+from ssi_core.corpus.language import name_languages, warn_unsplit
+from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.lines import Place
 from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.resources import require
@@ -70,7 +71,7 @@ def read(source: Clicks, out: Path | None, force: bool, progress: Progress | Non
     """
     form, since = source.form, source.since
     listed = {
-        side: Listed(path, texts_form, form.log, _TABLES[side])
+        side: Listed(path, texts_form, TableForm(each=form.log.each), _TABLES[side])
         for side, path, texts_form in (
             ("query", source.queries, form.queries),
             ("document", source.documents, form.documents),
@@ -122,6 +123,10 @@ def _make(
         disk=3 * text // 4,
     )
     form = source.form
+    if source.map is None:
+        building.counts["columns"] = dict(form.columns)
+    if written := said_of([path for path in source.paths if path.is_file()], form.log):
+        building.counts["read_as"] = written
     judged = Judged(building, source.judgements, form) if source.judgements else None
     _Ingestion(building, form, source.rules, listed, judged, progress).run(plan, reading)
 
@@ -135,8 +140,9 @@ def _check_texts(form: LogMap, listed: set[str]) -> None:
             )
         if side not in listed and f"{side}_text" not in form.columns:
             raise BadInput(
-                f"{form.where}: no text of {_TABLES[side]}: name its column ({side}_text under "
-                f"[columns]), or give a table or a corpus of the texts (--{_TABLES[side]})."
+                f"{form.where}: no text of {_TABLES[side]}: name its column (--column "
+                f"{side}_text=NAME; in a map {side}_text under [columns]), or give a table or a "
+                f"corpus of the texts (--{_TABLES[side]})."
             )
 
 
@@ -248,9 +254,7 @@ class _Ingestion:
             for side, form in forms.items()
             if not form.language and not (side in self._listed and self._listed[side].parents)
         ]
-        if sides:
-            name = "language" if len(sides) == len(forms) else f"{_TABLES[sides[0]]}_language"
-            self._building.counts[name] = name_language([path / _TABLES[side] for side in sides])
+        self._building.counts |= name_languages(path, [_TABLES[side] for side in sides])
 
     def _take(self, plan: Plan, before: Path, rows: Shards, gathered: dict[str, Gathered]) -> None:
         """Take over what earlier lines said; tables of texts may be others now."""

@@ -42,7 +42,7 @@ def checks(form: LogMap) -> list[Check]:
         for role in ("session", "query", "query_text", "document", "document_text")
         if role in form.columns and not (role.endswith("text") and role[:-5] in form.columns)
     ]
-    whole = pl.col("position").str.contains(r"^\s*\d{1,9}\s*$").fill_null(False)
+    whole = pl.col("position").str.contains(r"^\s*\d{1,9}(\.0*)?\s*$").fill_null(False)
     first = form.log.first_position
     how = form.log.time_format or "ISO 8601, or seconds since 1970; [log] time_format says"
     rules += [
@@ -104,8 +104,7 @@ def _lower(role: str) -> pl.Expr:
 
 def position(form: LogMap) -> pl.Expr:
     """Position as a number, 1 is the best."""
-    number = pl.col("position").str.strip_chars().cast(pl.Int32, strict=False)
-    return number - form.log.first_position + 1
+    return number("position").cast(pl.Int32, strict=False) - form.log.first_position + 1
 
 
 def clicked(form: LogMap) -> pl.Expr:

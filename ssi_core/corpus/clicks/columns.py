@@ -167,6 +167,15 @@ class LogMap:
         """Return the log's names of all columns, each once."""
         return list(dict.fromkeys(self.columns.values()))
 
+    def declaring(self, columns: Mapping[str, str], written: Mapping[str, Any]) -> LogMap:
+        """Return the map with further columns, and what is said of how the log is written."""
+        if not columns and not written:
+            return self
+        said = {name: dict(vars(getattr(self, name))) for name in ("log", "queries", "documents")}
+        said["log"] |= written
+        grades = {"grades": dict(vars(self.grades))} if "grade" in self.columns else {}
+        return parse_map({**said, **grades, "columns": {**self.columns, **columns}}, self.where)
+
     def in_language(self, code: str) -> LogMap:
         """Return the map with another language of all texts."""
         queries, documents = (
@@ -223,7 +232,8 @@ def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None
         missing.append("clicked (or clicks, of counts; or grade, of judgements)")
     if missing:
         raise BadInput(
-            f"{where}: {', '.join(missing)} missing. Say which column of the log it is."
+            f"{where}: {', '.join(missing)} missing. Say which column of the log it is: "
+            "--column ROLE=NAME, or a line in the map."
             + ("" if roles else " Where every row is a click: all_clicked = true under [log].")
         )
     _check_kind(columns, log, where)

@@ -11,14 +11,15 @@ import polars as pl
 
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
-from ssi_core.corpus.clicks.columns import LogForm, TextForm
-from ssi_core.corpus.tables.form import TableForm, kind_of
+from ssi_core.corpus.clicks.columns import TextForm
+from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
+from ssi_core.corpus.tables.roles import DOCUMENTS, QUERIES, roles_of
 from ssi_core.types import BadInput
 
 _AT_ONCE = 50_000
 PLACEHOLDER = "en"
-"""Language of texts of which it is not known yet; see `language.name_language`."""
+"""Language of texts of which it is not known yet; see `language.name_languages`."""
 
 
 def id_of(text: str) -> str:
@@ -126,20 +127,21 @@ class Listed:
     path : Path
         Of the collection or the table.
     form : TextForm
-        Names of the table's columns. Where it names no column of titles, the column "title" is
-        that, if the table has one.
-    log : LogForm
-        How the table is written; its format is that of its name.
+        Names of the table's columns; where there is no column of such a name, one that is known
+        for the role (`tables.roles`).
+    written : TableForm
+        How the table is written, as far as it is declared.
     side : Side
         Of a collection: its queries, where it has some, or its documents.
     """
 
-    def __init__(self, path: Path, form: TextForm, log: LogForm, side: Side = "documents") -> None:
-        self.path, self._form, self._side = path, form, side
-        self._written = TableForm(each=log.each)
+    def __init__(
+        self, path: Path, form: TextForm, written: TableForm, side: Side = "documents"
+    ) -> None:
+        self.path, self._form, self._side, self._written = path, form, side, written
         self._collection: Collection | None = open_collection(path) if path.is_dir() else None
         self.skipped: Counter[str] = Counter()
-        self._title = form.title or self._column_title()
+        self._roles = {} if self._collection else self._columns()
         self._ids = self._known()
 
     @property
@@ -161,10 +163,23 @@ class Listed:
         """Ids that have a text."""
         return self._ids
 
-    def _column_title(self) -> str:
-        """Return "title" where a table has such a column, else ""."""
-        named = self.path.is_file() and kind_of(self.path)
-        return "title" if named and "title" in header_of(self.path) else ""
+    def _columns(self) -> dict[str, str]:
+        """Return the columns of id, text and title; a title alone is the text."""
+        usual, header = vars(TextForm()), header_of(self.path, self._written)
+        known = QUERIES if self._side == "queries" else DOCUMENTS
+        names = {role: known.get(role, ()) for role in ("id", "title", "text")}
+        declared = {
+            role: name
+            for role in names
+            if (name := getattr(self._form, role)) and (name in header or name != usual[role])
+        }
+        remedy = (
+            f"Read it first, ssi data ingest table {self.path.name} --column {{role}}=NAME --out "
+            f"texts, and name texts in its place; or say so in a map ([{self._side}] {{role}} = "
+            "NAME)."
+        )
+        form, needed = self._written, ("id", "text")
+        return roles_of(self.path, names, declared, needed=needed, form=form, remedy=remedy)
 
     def _known(self) -> pl.DataFrame:
         seen: dict[str, int] = {}
@@ -190,10 +205,8 @@ class Listed:
                     yield chunk.with_columns(pl.col("line").cast(pl.Int64))
             return
         self.skipped.clear()
-        form = self._form
-        roles = {"id": form.id, "text": form.text} | ({"title": self._title} if self._title else {})
-        for block in read_rows(self.path, roles, self._written):
-            title = pl.col("title") if self._title else pl.lit(None, pl.String)
+        for block in read_rows(self.path, self._roles, self._written):
+            title = pl.col("title") if "title" in self._roles else pl.lit(None, pl.String)
             rows = block.select(
                 "line", "category", "text", id=pl.col("id").str.strip_chars(), title=title
             )

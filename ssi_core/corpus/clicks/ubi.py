@@ -21,15 +21,15 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.clicks.check import QUARANTINE, time
-from ssi_core.corpus.clicks.columns import LogForm, LogMap, TextForm
+from ssi_core.corpus.clicks.columns import LogMap, TextForm
 from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
-from ssi_core.corpus.language import name_language
-from ssi_core.corpus.tables.form import kind_of, text_bytes
+from ssi_core.corpus.language import name_languages
+from ssi_core.corpus.tables.form import TableForm, kind_of, text_bytes
 from ssi_core.corpus.tree import walk
 from ssi_core.resources import require
 from ssi_core.types import BadInput, Progress
@@ -79,7 +79,11 @@ def build(building: Building, source: Ubi, progress: Progress | None) -> None:
     paths = exports_of(source.paths, skipped)
     listed = None
     if source.documents is not None:
-        listed = Listed(source.documents, TextForm(language=language or ""), LogForm())
+        listed = Listed(
+            source.documents,
+            TextForm(**source.columns, language=language or ""),
+            TableForm(**source.written),
+        )
     kinds = dict.fromkeys(source.shown_by, IMPRESSION) | dict.fromkeys(source.actions, CLICK)
     reading = UbiLines(kinds)
     names = [path.name for path in paths]
@@ -224,7 +228,7 @@ def _write_texts(
     listed: Listed | None,
     language: str | None,
 ) -> None:
-    guessed = []
+    guessed: list[collection.Side] = []
     for side, texts in zip(collection.SIDES, (queries, described), strict=True):
         with collection.text_writer(building.path, side) as writer:
             if side == "documents" and listed is not None:
@@ -236,7 +240,7 @@ def _write_texts(
                 rows = pl.DataFrame(columns, schema=schema)
                 write_texts(writer, rows, language or PLACEHOLDER)
             if not (side == "documents" and listed is not None and listed.parents):
-                guessed.append(building.path / side)
+                guessed.append(side)
         building.counts[side] = writer.rows
     if language is None:
-        building.counts["language"] = name_language(guessed)
+        building.counts |= name_languages(building.path, guessed)

@@ -9,7 +9,7 @@ columns of TREC's qrels, or the three of such a table.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,10 @@ from ssi_core import collection
 from ssi_core.collection import Collection, PartWriter, open_collection
 from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text_lines
-from ssi_core.corpus.tables.form import kind_of
+from ssi_core.corpus.tables.form import GUESSED, TableForm, kind_of
 from ssi_core.corpus.tables.reader import header_of, whole_rows
-from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, guessed
+from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, roles_of
+from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def build(building: Building, source: Judged, progress: Progress | None) -> None
         documents; the message has ids of both.
     """
     documents, queries, qrels = documents_of(*source.paths), source.queries, source.qrels
-    texts, judged = read_queries(queries), read_judgements(qrels)
+    form = TableForm(**source.written)
+    texts = read_queries(queries, source.columns, form)
+    judged = read_judgements(qrels, source.columns, form)
     if _has_topics(queries):
         numbers = [number_of(name) for name in judged["query"]]
         judged = judged.with_columns(query=pl.Series(numbers, dtype=pl.String))
@@ -110,15 +113,24 @@ def _link(path: Path, documents: Collection) -> None:
         PartWriter(path / labels[0].parent.name, {}).link_all(labels)
 
 
-def read_queries(path: Path) -> pl.DataFrame:
+def read_queries(
+    path: Path, declared: Mapping[str, str] | None = None, form: TableForm = GUESSED
+) -> pl.DataFrame:
     """Read queries: a frame of ``id`` and ``text``.
+
+    Parameters
+    ----------
+    declared : mapping, optional
+        Role -> column of a table, where the guess is wrong.
+    form : TableForm
+        How a table is written, as far as it is declared.
 
     Raises
     ------
     BadInput
         The file is missing or damaged, or of no format that is known.
     """
-    rows = _table(path, QUERIES)
+    rows = _table(path, QUERIES, declared or {}, form)
     if rows is None:
         named = read_topics(path) if _has_topics(path) else _named_texts(path)
         rows = pl.DataFrame(list(named), schema=dict.fromkeys(QUERIES, pl.String), orient="row")
@@ -142,15 +154,22 @@ def _named_texts(path: Path) -> Iterator[tuple[str, str]]:
             yield name.strip(), text.strip()
 
 
-def read_judgements(path: Path) -> pl.DataFrame:
+def read_judgements(
+    path: Path, declared: Mapping[str, str] | None = None, form: TableForm = GUESSED
+) -> pl.DataFrame:
     """Read judgements: a frame of ``query``, ``document`` and ``grade`` (float32).
+
+    Parameters
+    ----------
+    declared, form : mapping or TableForm
+        See `read_queries`.
 
     Raises
     ------
     BadInput
         The file is missing or damaged, of no format that is known, or a grade is no number.
     """
-    rows = _table(path, JUDGEMENTS)
+    rows = _table(path, JUDGEMENTS, declared or {}, form)
     if rows is None:
         schema = {**dict.fromkeys(JUDGEMENTS, pl.String), "line": pl.Int64}
         rows = pl.DataFrame(list(_lines(path)), schema=schema, orient="row")
@@ -167,20 +186,21 @@ def read_judgements(path: Path) -> pl.DataFrame:
     return rows.select("query", "document", grade=grades)
 
 
-def _table(path: Path, known: Names) -> pl.DataFrame | None:
+def _table(
+    path: Path, known: Names, declared: Mapping[str, str], form: TableForm
+) -> pl.DataFrame | None:
     """Read a table whose header names the roles; None for lines without a header."""
-    kind = kind_of(path)
-    header = header_of(path) if kind else []
-    roles = guessed(header, known)
+    kind = kind_of(path, form)
+    roles = roles_of(path, known, declared, form=form) if kind else {}
     if len(roles) < len(known):
         if kind in _LINES:
             return None
         lacking = next(role for role in known if role not in roles)
         raise BadInput(
-            f"{path}: no column for the {lacking}: it has {', '.join(header)}. Name one "
-            f"{' or '.join(known[lacking])}."
+            f"{path}: no column for the {lacking}: it has {listed(header_of(path, form))}. Name "
+            f"one {' or '.join(known[lacking])}, or say so: --column {lacking}=NAME"
         )
-    return pl.concat(block.select("line", *roles) for block in whole_rows(path, roles))
+    return pl.concat(block.select("line", *roles) for block in whole_rows(path, roles, form))
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:

@@ -19,15 +19,16 @@ SOURCES: Registry[type[Source]] = Registry(
     {
         "wikipedia": f"{_HERE}.wikipedia:Wikipedia",
         "mates": f"{_HERE}.mates:Mates",
+        "pairs": f"{_HERE}.pairs:Pairs",
         "beir": f"{_HERE}.judged:Beir",
         "ubi": f"{_HERE}.ubi:Ubi",
+        "clicks": f"{_HERE}.clicks:Clicks",
         "table": f"{_HERE}.table:Table",
         "folder": f"{_HERE}.folder:Folder",
         "feeds": f"{_HERE}.feeds:Feeds",
         "trec": f"{_HERE}.judged:Trec",
         "judged": f"{_HERE}.judged:Judged",
         "ir-datasets": f"{_HERE}.irds:IrDatasets",
-        "clicks": f"{_HERE}.clicks:Clicks",
         "anchors": f"{_HERE}.anchors:Anchors",
     },
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import Source, files, option
+from ssi_core.corpus.source import Source, Tabular, files, option
 
 if TYPE_CHECKING:
     from ssi_core.corpus.clicks.columns import LogMap
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 
-class Clicks(Source):
+class Clicks(Tabular):
     r"""Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or packed.
 
+    Columns are known by their names: session, query, document, position, clicked, time; clicks,
+    impressions; grade; and many others. --column ROLE=NAME says which is which, where the guess is
+    wrong; what was guessed is said. Where no column tells of clicks, every row is one.
+
     \b
-    The map says which column is which. A row of a log is one of two things. A showing:
+    A map (--map) says the same, and more. A row of a log is one of two things. A showing:
       [columns]
       session = "visit"        # an event is what a session was shown for a query
       query = "url"            # an id; query_text and query_title where the log has them
@@ -86,6 +90,8 @@ class Clicks(Source):
 
     flow = "ingest-clicks"
     examples = (
+        "ssi data ingest clicks log.csv --documents articles.jsonl --out clicks",
+        "ssi data ingest clicks log.csv --column document=landing_page --out clicks",
         "ssi data ingest clicks log.csv.gz --map map.toml --out clicks",
         "ssi data ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents "
         "ads.tsv.gz",
@@ -98,44 +104,54 @@ class Clicks(Source):
     paths: tuple[Path, ...] = files(
         "LOGS", "Logs; a pattern such as logs/*.csv: all that match, by name"
     )
-    map: Path | dict[str, Any] = option(
-        ..., "TOML file that names the columns; in Python also what such a file says", "--map"
+    map: Path | dict[str, Any] | None = option(
+        None, "TOML file that names the columns, where their names and --column do not", "--map"
     )
     queries: Path | None = Field(
-        default=None, description="Texts of the queries: a collection or a table"
+        default=None, description="Collection or table of the queries' texts"
     )
     documents: Path | None = Field(
-        default=None, description="Texts of the documents: a collection or a table"
+        default=None, description="Collection or table of the documents' texts"
     )
     judgements: Path | None = Field(
-        default=None,
-        description="Judgements: a table of query, document and grade, or TREC's qrels",
+        default=None, description="Table of query, document and grade, or TREC's qrels"
     )
     language: str | None = Field(
         default=None,
-        description="Language of the texts of both sides (zh, ja, en, ..., any), in place of the "
-        "language in the map",
+        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
     )
     clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
         default=None,
-        description="Clicks that count, and their weight, as explained above; empty: "
-        "first, or all where the log has no positions",
+        description="Clicks that count, and their weight; see above. Empty: first, or all where "
+        "the log has no positions",
     )
-    clip: float = Field(
-        default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse"
-    )
+    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
+        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )
     since: Path | None = Field(
         default=None,
-        description="Collection of earlier logs. Only lines that it has not read are read",
+        description="Clicks of earlier logs: only lines that they have not read are read",
     )
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source with the files that its patterns name."""
         paths = [path for pattern in self.paths for path in _matching(pattern)]
         return self.model_copy(update={"paths": tuple(paths)})
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of a log."""
+        from ssi_core.corpus.clicks.columns import ROLES
+
+        return ROLES
+
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a table has queries, documents, and clicks, counts or grades."""
+        from ssi_core.corpus.clicks.guess import is_log
+
+        return is_log(path)
 
     def follows(self, earlier: Artefact) -> bool:
         """Tell whether an earlier collection keeps the rows of its logs."""
@@ -145,10 +161,17 @@ class Clicks(Source):
 
     @property
     def form(self) -> LogMap:
-        """Return the map, with the language that is given."""
+        """Return the map: as it is given, else as the names of the columns tell."""
         from ssi_core.corpus.clicks.columns import load_map, parse_map
+        from ssi_core.corpus.clicks.guess import guess_map
 
-        form = load_map(self.map) if isinstance(self.map, Path) else parse_map(self.map)
+        if self.map is None:
+            sides = {"query": self.queries, "document": self.documents}
+            texts = [side for side, path in sides.items() if path]
+            form = guess_map(self.paths[0], self.columns, self.written, texts)
+        else:
+            form = load_map(self.map) if isinstance(self.map, Path) else parse_map(self.map)
+            form = form.declaring(self.columns, self.written)
         return form if self.language is None else form.in_language(self.language)
 
     @property

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Source, directory, files, option
+from ssi_core.corpus.source import LANGUAGE, Source, Tabular, directory, files, option
 
 if TYPE_CHECKING:
     from ssi_core.types import Progress
@@ -54,10 +54,10 @@ class Trec(Source):
     builder = "ssi_core.corpus.judged.trec:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
-    topics: Path = Field(description="Topics file, or lines with a number, a tab and a query")
-    qrels: Path = Field(description="Judgements: lines with query, iteration, document and grade")
+    topics: Path = Field(description="Topics, or lines: number, tab, query")
+    qrels: Path = Field(description="Query, iteration, document, grade")
     fields: tuple[Literal["title", "desc", "narr"], ...] = option(
-        ("title",), "Field of a topic that is part of its query. Can be repeated", "--field"
+        ("title",), "Fields of a topic that make its query; may be repeated", "--field"
     )
     language: str | None = LANGUAGE
 
@@ -77,7 +77,7 @@ class Trec(Source):
         }
 
 
-class Judged(Source):
+class Judged(Tabular):
     """Add judged queries to a collection of documents, such as one of 'ssi data ingest folder'.
 
     Queries are a table with the columns id and text (or _id, as BEIR has it), lines of an id, a tab
@@ -93,10 +93,15 @@ class Judged(Source):
     builder = "ssi_core.corpus.judged.queries:build"
 
     paths: tuple[Path, ...] = directory("Collection of 'ssi data ingest'")
-    queries: Path = Field(description="Table of queries, with the columns id and text")
-    qrels: Path = Field(
-        description="Table of judgements, with the columns query, document and grade"
-    )
+    queries: Path = Field(description="Queries: id and text")
+    qrels: Path = Field(description="Judgements: query, document and grade")
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of queries and of judgements."""
+        from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES
+
+        return (*QUERIES, *JUDGEMENTS)
 
     def inputs(self) -> Sequence[Path]:
         """Return queries and judgements."""
@@ -104,7 +109,9 @@ class Judged(Source):
 
     def identity(self) -> Mapping[str, Any]:
         """Return the settings that change what is written."""
-        return {"source": self.origin, "queries": self.queries.name, "qrels": self.qrels.name}
+        names = {"queries": self.queries.name, "qrels": self.qrels.name}
+        columns = {"columns": self.columns} if self.columns else {}
+        return {"source": self.origin, **names, **columns, **self.written}
 
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
         """Return the digests of the files, and the key of the documents."""

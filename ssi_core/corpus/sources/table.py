@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ssi_core.corpus.source import LANGUAGE, Tabular, files, option
 
@@ -70,15 +70,9 @@ class Table(Tabular):
 
         return bool(kind_of(path)) and not path.is_dir()
 
-    @field_validator("columns")
     @classmethod
-    def _known(cls, columns: dict[str, str]) -> dict[str, str]:
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of documents and of links."""
         from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS
 
-        roles = (*DOCUMENTS, *ENDS, *ANCHOR)
-        for role, name in columns.items():
-            if role not in roles:
-                raise ValueError(
-                    f"{role}={name} is not ROLE=NAME with a ROLE of {', '.join(roles)}"
-                )
-        return columns
+        return (*DOCUMENTS, *ENDS, *ANCHOR)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.source import LANGUAGE, Source, files, option
+from ssi_core.corpus.source import LANGUAGE, Tabular, files, option
 
 if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 
-class Ubi(Source):
+class Ubi(Tabular):
     """Read User Behavior Insights (UBI 1.x): queries and events as OpenSearch keeps them.
 
     FILES are exports of ubi_queries and ubi_events, in any order, together or apart: JSON lines
@@ -49,25 +49,28 @@ class Ubi(Source):
     )
     documents: Path | None = Field(
         default=None,
-        description="Texts of the objects: a collection, or a table with the columns id, text and "
-        "perhaps title; empty: their descriptions",
+        description="Collection or table of the objects, whose columns id, title and text --column "
+        "may name; empty: their descriptions",
     )
     actions: tuple[str, ...] = option(
-        ("click",), "Action that counts as a click. Can be repeated", "--action"
+        ("click",), "Action that counts as a click; may be repeated", "--action"
     )
     shown_by: tuple[str, ...] = Field(
-        default=("impression",), description="Action that shows an object. Can be repeated"
+        default=("impression",), description="Action that shows an object; may be repeated"
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
         default="all", description="Clicks that count, as 'ssi data ingest clicks --help' explains"
     )
-    clip: float = Field(
-        default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse"
-    )
+    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
+        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )
+
+    @classmethod
+    def roles(cls) -> Collection[str]:
+        """Return the roles of columns of the objects."""
+        return ("id", "title", "text")
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:
@@ -96,6 +99,8 @@ class Ubi(Source):
             "actions": {"clicks": sorted(self.actions), "impressions": sorted(self.shown_by)},
             "documents": self.documents and self.documents.name,
             "language": self.language,
+            **({"columns": self.columns} if self.columns else {}),
+            **self.written,
         }
 
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:

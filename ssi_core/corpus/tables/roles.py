@@ -15,9 +15,11 @@ Names: TypeAlias = Mapping[str, Sequence[str]]
 """Role -> the names that its column is known by, in lower case, the best first."""
 
 DOCUMENTS: Names = {
-    "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id"),
-    "title": ("title", "name", "headline", "heading", "subject"),
-    "text": ("text", "body", "content", "contents", "abstract", "description", "article"),
+    "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id",
+           "sku", "product_id", "item_id", "object_id", "asin"),
+    "title": ("title", "name", "headline", "heading", "subject", "product_name", "product_title"),
+    "text": ("text", "body", "content", "contents", "abstract", "description", "article",
+             "product_description"),
     "url": ("url", "uri", "permalink", "canonical_url", "link"),
     "headings": ("headings", "sections", "toc"),
     "language": ("language", "lang"),
@@ -40,6 +42,30 @@ JUDGEMENTS: Names = {
     "document": ("document", "document_id", "corpus-id", "doc_id", "docid", "docno"),
     "grade": ("grade", "score", "relevance", "label"),
 }
+LOG: Names = {
+    "session": ("session", "session_id", "sessionid", "visit", "visit_id", "search_id", "serp_id"),
+    "user": ("user", "user_id", "userid", "visitor", "visitor_id", "client_id"),
+    "query": ("query_id", "queryid", "query-id", "qid"),
+    "query_text": ("query_text", "query", "user_query", "search_term", "searchterm", "search_query",
+                   "search", "term", "keywords", "keyword", "phrase", "words", "q"),
+    "document": ("document", "document_id", "doc_id", "docid", "doc", "corpus-id", "item",
+                 "item_id", "product", "product_id", "sku", "asin", "object_id", "ad_id", "result",
+                 "result_id", "clicked_url", "url", "page", "page_id"),
+    "document_title": ("document_title", "title", "product_title", "product_name"),
+    "document_text": ("document_text", "text", "description", "snippet"),
+    "position": ("position", "pos", "rank", "rank_position", "ordinal", "slot"),
+    "clicked": ("clicked", "click", "is_click", "is_clicked", "was_clicked"),
+    "timestamp": ("timestamp", "time", "datetime", "date", "when", "event_time", "created_at"),
+    "shown": ("shown", "impressions", "views", "showings", "exposures"),
+    "clicks": ("clicks", "click_count", "n_clicks", "num_clicks"),
+    "grade": ("grade", "judgement", "judgment", "relevance", "rating"),
+}  # fmt: skip
+"""Of a log of clicks, counts or judgements; see `corpus.clicks.columns`."""
+PAIRS: Names = {
+    "query": ("query", "source", "source_text", "source_sentence"),
+    "document": ("document", "target", "target_text", "target_sentence", "translation"),
+}
+"""Of a table of translated pairs, beside the codes of its languages."""
 
 
 def guessed(header: Sequence[str], known: Names) -> dict[str, str]:
@@ -56,8 +82,24 @@ def roles_of(
     *,
     needed: Sequence[str] = (),
     form: TableForm = GUESSED,
+    remedy: str = "Say so: --column {role}=NAME",
 ) -> dict[str, str]:
     """Return the column of each role: as declared, else the first name that is known.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    known : Names
+        Names by which columns are known.
+    declared : mapping
+        Role -> column.
+    needed : sequence of str
+        Roles that must have a column; a title stands for a text.
+    form : TableForm
+        How the table is written, as far as it is declared.
+    remedy : str
+        What to do where one has none.
 
     Raises
     ------
@@ -73,10 +115,13 @@ def roles_of(
                 f"{path}: there is no column {roles[role]!r} for {role!r}. Its columns are: "
                 f"{listed(header)}."
             )
+    if "text" in needed and not roles["text"] and "title" not in declared:
+        # A table of names alone, such as products: the name is the text.
+        roles["text"], roles["title"] = roles.get("title", ""), ""
     for role in needed:
         if not roles[role]:
             raise BadInput(
-                f"{path}: which column is the {role}? Its columns are: {listed(header)}. Say "
-                f"so: --column {role}=NAME"
+                f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
+                + remedy.format(role=role)
             )
     return {role: name for role, name in roles.items() if name}

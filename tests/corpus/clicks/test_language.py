@@ -118,9 +118,11 @@ def test_without_a_word_of_it_the_language_is_guessed_and_said(tmp_path, caplog,
     assert warnings(caplog) == []
 
 
-def test_of_two_scripts_none_is_preferred(tmp_path):
+def test_queries_and_documents_of_two_scripts_are_guessed_side_by_side(tmp_path):
     found = ingest(tmp_path, rows_with(TEXTS["zh"]))
-    assert found.counts["language"].startswith("any (guessed")
+    assert "language" not in found.counts
+    assert found.counts["queries_language"].startswith("zh (guessed from the script of 20 texts")
+    assert found.counts["documents_language"].startswith("en (")
     named = ingest(tmp_path, rows_with(TEXTS["zh"]), logs.form(documents={"language": "en"}))
     assert "language" not in named.counts
     assert named.counts["queries_language"].startswith("zh (guessed from the script of 20 texts")

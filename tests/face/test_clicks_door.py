@@ -1,0 +1,169 @@
+"""A log of clicks is read in one command, or from a frame, by the names of its columns."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ssi_core as ssi
+from ssi_core.collection import open_collection
+from ssi_core.command.library import library
+from ssi_core.command.verb import run
+from ssi_core.types import BadInput
+from tests.sources import ingest
+
+CONCEPTS, DOCUMENTS, QUERIES = 40, 150, 900
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+    monkeypatch.chdir(tmp_path)
+
+
+def planted(seed=0):
+    """Return documents, and clicks of queries in other words: every concept has two.
+
+    A document is about three concepts, a query about two of them; who asks clicks on documents
+    that are about both.
+    """
+    rng = np.random.default_rng(seed)
+    about = [rng.choice(CONCEPTS, 3, replace=False) for _ in range(DOCUMENTS)]
+    texts = [
+        " ".join([*(f"thing{c}a thing{c}a" for c in chosen), f"filler{n % 7}"])
+        for n, chosen in enumerate(about)
+    ]
+    clicks = []
+    for _ in range(QUERIES):
+        chosen = rng.choice(about[rng.integers(DOCUMENTS)], 2, replace=False)
+        words = " ".join(f"object{c}b" for c in chosen)
+        clicks += [
+            {"search_term": words, "landing_page": f"d{n}", "n_clicks": int(rng.integers(1, 4))}
+            for n in range(DOCUMENTS)
+            if {*chosen} <= {*about[n]}
+        ]
+    ids = [f"d{n}" for n in range(DOCUMENTS)]
+    return pl.DataFrame({"sku": ids, "product_name": texts}), pl.DataFrame(clicks)
+
+
+@pytest.mark.trains
+def test_a_shuffled_log_of_synonyms_is_fitted_in_one_command(tmp_path, capsys):
+    documents, clicks = planted()
+    documents.write_ndjson(tmp_path / "products.jsonl")
+    shuffled = clicks.sample(fraction=1, shuffle=True, seed=1)
+    shuffled.select("n_clicks", "landing_page", "search_term").write_csv(
+        tmp_path / "clicks.csv", separator=";"
+    )
+    log = ["clicks.csv", "--texts", "products.jsonl", "--column", "document=landing_page"]
+    assert run(library, ["--json", "fit", *log, "--budget", "200000", "--out", "model"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    made = open_collection(result["collection"]).artefact
+    assert made.counts["columns"] == {
+        "query_text": "search_term", "document": "landing_page", "clicks": "n_clicks",
+    }  # fmt: skip
+    assert made.counts["read_as"] == {"clicks.csv": "fields divided by ';'"}
+    means = {row["ranker"]: row["map"] for row in result["measures"]}
+    assert means["SSI"] >= means["BM25F"] + 0.1
+
+
+SESSIONS = {
+    "visit": ["s1", "s1", "s2", "s2"],
+    "query": ["old car", "old car", "moon", "moon"],
+    "sku": ["a", "b", "b", "c"],
+    "rank": [1, 2, 1, 2],
+    "click": [True, False, False, True],
+    "time": ["2024-01-01T00:00:00Z"] * 4,
+}
+TEXTS = {"sku": ["a", "b", "c"], "product_name": ["an automobile", "a road", "the moon"]}
+ROLES = {
+    "session": "visit", "query_text": "query", "document": "sku",
+    "position": "rank", "clicked": "click", "timestamp": "time",
+}  # fmt: skip
+
+
+def tables(read):
+    collection = open_collection(read.path)
+    return [
+        collection.frame(name).sort(pl.all()).rows() for name in ("impressions", "relations/click")
+    ]
+
+
+def test_frames_of_clicks_are_read_as_their_file_is(tmp_path):
+    frame, texts = pl.DataFrame(SESSIONS), ssi.read(pl.DataFrame(TEXTS))
+    frame.write_csv(tmp_path / "log.csv")
+    of_file = ssi.read(tmp_path / "log.csv", texts=texts, clicks="all")
+    assert of_file.counts["columns"] == ROLES
+    assert of_file.counts["pairs"] == 2
+    for data in (frame, frame.to_pandas(), SESSIONS, frame.to_dicts()):
+        assert tables(ssi.read(data, texts=texts, clicks="all")) == tables(of_file)
+    other = frame.rename({"query": "Suchwort", "sku": "Artikel"})
+    columns = {"query_text": "Suchwort", "document": "Artikel"}
+    declared = ssi.read(other, texts=texts, columns=columns, clicks="all")
+    assert tables(declared)[1] != []
+    assert declared.counts["pairs"] == of_file.counts["pairs"]
+
+
+def test_texts_of_products_are_read_by_the_names_that_shops_use(tmp_path):
+    pl.DataFrame(TEXTS).write_csv(tmp_path / "products.csv", separator=";")
+    pl.DataFrame(SESSIONS).write_csv(tmp_path / "log.csv")
+    how = {"documents": tmp_path / "products.csv", "clicks": "all"}
+    made = open_collection(ingest("clicks", tmp_path / "log.csv", tmp_path / "out", **how).path)
+    texts = made.documents.select("id", "text").collect().rows()
+    assert texts == list(zip(*TEXTS.values(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("columns", "roles", "counts"),
+    [
+        (["query", "title"], {"document_title": "title"}, None),
+        (
+            ["query", "doc", "clicks", "views"],
+            {"clicks": "clicks", "shown": "views"},
+            6,
+        ),
+        (["query", "doc", "judgement"], {"grade": "judgement"}, 0),
+        (["query", "doc", "clicked", "when"], {"clicked": "clicked"}, 6),
+    ],
+)
+def test_counts_judgements_and_bare_clicks_are_told_by_their_names(
+    tmp_path, columns, roles, counts
+):
+    values = {"clicks": 3, "views": 9, "clicked": 1, "judgement": 2, "when": "monday"}
+    rows = [{name: values.get(name, f"{name} number {n}") for name in columns} for n in range(2)]
+    pl.DataFrame(rows).write_csv(tmp_path / "log.csv")
+    if "title" in columns:
+        with pytest.raises(
+            BadInput, match=r"which column is the document\? .* --column document=NAME"
+        ):
+            ssi.read(tmp_path / "log.csv", source="clicks")
+        return
+    made = ssi.read(tmp_path / "log.csv")
+    assert {role: made.counts["columns"].get(role) for role in roles} == roles
+    assert "timestamp" not in made.counts["columns"]
+    assert made.counts["clicks"] in (counts, 2)
+    assert made.counts["pairs"] == 2
+
+
+def test_a_table_of_documents_is_no_log_and_a_log_says_what_it_lacks(tmp_path):
+    (tmp_path / "a.csv").write_text("id,text,clicks\n1,a car,3\n2,a road,4\n")
+    assert ssi.read(tmp_path / "a.csv").counts["columns"] == {"id": "id", "text": "text"}
+    with pytest.raises(BadInput, match=r"a\.csv: which column is the query\?.*--column query=NAME"):
+        ssi.read(tmp_path / "a.csv", texts=["a car", "a road"])
+    with pytest.raises(BadInput, match="asked=text is not ROLE=NAME with a ROLE of session"):
+        ssi.read(tmp_path / "a.csv", source="clicks", columns={"asked": "text", "query": "id"})
+
+
+def test_queries_and_documents_may_be_in_two_languages(tmp_path):
+    rows = {
+        "query": ["古い自動車の歴史です", "月の石はどこですか"] * 3,
+        "url": ["a", "b"] * 3,
+        "title": ["history of the automobile", "rocks of the moon"] * 3,
+        "clicks": [1] * 6,
+    }
+    made = ssi.read(rows)
+    assert made.counts["queries_language"].startswith("ja (")
+    assert made.counts["documents_language"].startswith("en (")
+    names = open_collection(made.path)
+    assert set(names.names("queries")["language"]) == {"ja"}
+    assert set(names.names("documents")["language"]) == {"en"}

@@ -125,7 +125,7 @@ class Clicks(Tabular):
         description="Clicks that count, and their weight; see above. Empty: first, or all where "
         "the log has no positions",
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

@@ -118,14 +118,14 @@ class Clicks(Tabular):
     )
     language: str | None = Field(
         default=None,
-        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
+        description="Language of both sides, in place of that of the map: zh, ja, en, ..., any",
     )
     clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
         default=None,
         description="Clicks that count, and their weight; see above. Empty: first, or all where "
         "the log has no positions",
     )
-    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

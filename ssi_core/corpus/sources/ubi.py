@@ -62,7 +62,7 @@ class Ubi(Tabular):
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
         default="all", description="Clicks that count, as 'ssi data ingest clicks --help' explains"
     )
-    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click. Only with --clicks inverse")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

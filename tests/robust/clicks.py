@@ -12,7 +12,7 @@ from tests.corpus.clicks import logs
 from tests.robust.spoil import remove
 
 DONE, BAD = 0, 3
-_COMMAND = "ingest clicks log.csv --map map.toml --out new --clicks all"
+_COMMAND = "data ingest clicks log.csv --map map.toml --out new --clicks all"
 _SINCE = _COMMAND.replace("log.csv", "tuesday.csv") + " --since earlier"
 _ROWS = [{**row, "creative": row["creative"].replace(",", "")} for row in logs.rows(100)]
 

@@ -90,14 +90,15 @@ class Clicks(Tabular):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest clicks log.csv --documents articles.jsonl --out clicks",
-        "ssi ingest clicks log.csv --column document=landing_page --out clicks",
-        "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
-        "ssi ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents ads.tsv.gz",
-        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
-        "ssi ingest clicks queries.json --map map.toml --language pt",
-        "ssi ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
-        "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
+        "ssi data ingest clicks log.csv --documents articles.jsonl --out clicks",
+        "ssi data ingest clicks log.csv --column document=landing_page --out clicks",
+        "ssi data ingest clicks log.csv.gz --map map.toml --out clicks",
+        "ssi data ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents "
+        "ads.tsv.gz",
+        "ssi data ingest clicks log-*.jsonl --map map.toml --clicks weighted",
+        "ssi data ingest clicks queries.json --map map.toml --language pt",
+        "ssi data ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
+        "ssi data ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     )
 
     paths: tuple[Path, ...] = files(
@@ -117,14 +118,14 @@ class Clicks(Tabular):
     )
     language: str | None = Field(
         default=None,
-        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
+        description="Language of both sides, in place of that of the map: zh, ja, en, ..., any",
     )
     clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
         default=None,
         description="Clicks that count, and their weight; see above. Empty: first, or all where "
         "the log has no positions",
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

@@ -25,8 +25,9 @@ class Pairs(Tabular):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest pairs ja-en.tsv --out mates",
-        "ssi ingest pairs corpus.csv --column query=german --column document=english --out mates",
+        "ssi data ingest pairs ja-en.tsv --out mates",
+        "ssi data ingest pairs corpus.csv --column query=german --column document=english --out "
+        "mates",
     )
     origin = "pairs"
     builder = "ssi_core.corpus.mates.pairs:build"

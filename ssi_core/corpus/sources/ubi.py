@@ -39,9 +39,9 @@ class Ubi(Tabular):
     origin = "ubi"
     builder = "ssi_core.corpus.clicks.ubi:build"
     examples = (
-        "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
-        "ssi ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
-        "ssi ingest ubi judgements.json --documents products --out judged",
+        "ssi data ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
+        "ssi data ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
+        "ssi data ingest ubi judgements.json --documents products --out judged",
     )
 
     paths: tuple[Path, ...] = files(
@@ -60,9 +60,9 @@ class Ubi(Tabular):
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
-        default="all", description="Clicks that count, as 'ssi ingest clicks --help' explains"
+        default="all", description="Clicks that count, as 'ssi data ingest clicks --help' explains"
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
         default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
     )

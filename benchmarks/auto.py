@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from ssi_core.estimator import parse
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
 from ssi_core.files import write_result
 from ssi_core.models import MODELS
-from ssi_core.models.base import parse
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float64, Task
@@ -110,7 +110,7 @@ def measured(
     model : Path or None
         Directory to write what `auto` chose (in the first fold) to.
     **auto
-        Settings of `models.auto.Auto`.
+        Settings of `models.choice.auto.Auto`.
     """
     with TemporaryDirectory(prefix="ssi-auto-") as place:
         fields = {"views": VIEWS, **one.fields}

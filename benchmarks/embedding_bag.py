@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.kernels.sparse import Csr
-from ssi_core.kernels.structs import Data, Parameters
+from ssi_core.kernels.training.structs import Data, Parameters
 
 _PREPARED = 2048
 

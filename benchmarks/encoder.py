@@ -24,13 +24,14 @@ import numpy as np
 
 from benchmarks.auto import FIXED, SETS
 from ssi_core import files, store
+from ssi_core.estimator import parse
 from ssi_core.evaluation.candidates import Candidates, candidates
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.measures import MEASURES, standard_error
 from ssi_core.evaluation.ranking import rank, scores_of
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.base import FittedModel, parse
+from ssi_core.models.base import FittedModel
 from ssi_core.scoring.vectors import Inner, RankSum, Several, Vectors
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.build import build_task

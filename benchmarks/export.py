@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ssi_core.estimator import parse
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.export.documents import Documents, of_index
 from ssi_core.export.encoder import Encoder
@@ -27,7 +28,7 @@ from ssi_core.export.search_bm25s import Search as Columns
 from ssi_core.export.search_faiss import Search as Nearest
 from ssi_core.export.terms import joined
 from ssi_core.models import MODELS
-from ssi_core.models.base import FittedModel, parse
+from ssi_core.models.base import FittedModel
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.index import build_index

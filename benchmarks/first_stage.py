@@ -1,4 +1,4 @@
-"""Where candidates of a search come from: signs of vectors, a graph of them, or all documents.
+"""Where candidates of a search come from: signs of vectors, or all documents.
 
     ssi ingest wikispeedia wikispeedia --out corpus
     python -m benchmarks.first_stage corpus [--words 0,100,15] [--place DIR] [--save FILE]
@@ -7,7 +7,7 @@ Documents are the pages of a collection (0), or pieces of 100 or 15 words of the
 100 dimensions see them: LSI, whose vectors are of one length, and U'V + I, whose vectors are not;
 its words are left out. Queries are titles of pages. CPU milliseconds a query on one thread, alone
 and 32 together, the less of two; recall is the share of the exact search's first ten. ``--place``
-keeps models, vectors and graphs.
+keeps models and vectors.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import faiss
 import numpy as np
 import polars as pl
 
 from ssi_core.files import write_result
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Model
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.lsi import Lsi
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.latent.lsi import Lsi
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
-from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.ranked import Ranked, Scores, exactly
 from ssi_core.serving.searcher import texts_of
 from ssi_core.serving.signs import SignCodes, write_signs
@@ -43,7 +41,7 @@ MODELS: dict[str, Model] = {
     "ssi": Bilinear(view="raw", dimensions=100, rates=(0.1, 0.03), budget=600_000, epoch=100_000),
 }
 QUERIES, TOGETHER, ALONE, K = 128, 32, 32, 10
-CODES, GRAPH = (64, 256, 512, 1024, 2048), (64, 256, 1024)
+CODES = (64, 256, 512, 1024, 2048)
 _BLOCK = 20_000
 
 
@@ -113,14 +111,6 @@ def ways(dense: Float32, stem: Path) -> Iterator[tuple[str, int, float, int, Sco
     seconds, near = time.process_time() - began, SignCodes(dense, file)
     for size in CODES:
         yield "codes", size, seconds, file.stat().st_size, PartScores(near, documents, size)
-    file, note = Path(f"{stem}.graph"), Path(f"{stem}.graph.seconds")
-    if not file.exists():
-        began = time.process_time()
-        write_graph(dense, file)
-        note.write_text(str(time.process_time() - began))
-    graph, size = Graph(file), file.stat().st_size
-    for ef in GRAPH:
-        yield "graph", ef, float(note.read_text()), size, PartScores(graph, documents, ef)
 
 
 def measure(fitted: FittedModel, collection: Path, words: int, stem: Path) -> dict[str, Any]:
@@ -154,7 +144,6 @@ def main() -> None:
     parser.add_argument("--place", type=Path)
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
-    faiss.omp_set_num_threads(1)
     with TemporaryDirectory() as temporary:
         place = options.place or Path(temporary)
         fit(options.collection, place)

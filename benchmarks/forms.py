@@ -16,11 +16,11 @@ from benchmarks.pairs_of_words import Peer
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, drawn, parameters, training_data, work
 from ssi_core.kernels import jit
-from ssi_core.kernels.pair_forms import PRIME, hashed_document, pairs_query
-from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import Csr, aligned_empty, dot, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
-from ssi_core.kernels.sweep import Group, sweep_of
+from ssi_core.kernels.training.pair_forms import PRIME, hashed_document, pairs_query
+from ssi_core.kernels.training.random import below
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.sweep import Group, sweep_of
 
 _TRIPLES, _PEER_TRIPLES, _SCORES, _DIMENSIONS = 300, 50, 2000, 100
 _ALL_VIOLATE = Settings(np.float32(1e6), np.float32(1e-5), np.float32(0), np.int64(1))

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, drawn, training_data
-from ssi_core.kernels.pair_forms import PRIME, pairs_score
-from ssi_core.kernels.structs import Data, Settings, Stepped, Turn
-from ssi_core.kernels.sweep import Group, sweep_of
+from ssi_core.kernels.training.pair_forms import PRIME, pairs_score
+from ssi_core.kernels.training.structs import Data, Settings, Stepped, Turn
+from ssi_core.kernels.training.sweep import Group, sweep_of
 
 _BITS, _BUCKETS = 20, 1_000_000
 _TRIPLES, _LEARNT, _TESTED = 500, 6_000, 4_000

@@ -20,7 +20,7 @@ from benchmarks.sweep import ALL_VIOLATE, BATCHES, TRIPLES, memory, ours, peers
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import WORDS, drawn, parameters, training_data
 from ssi_core.kernels.sparse import halved
-from ssi_core.kernels.structs import Data, Parameters
+from ssi_core.kernels.training.structs import Data, Parameters
 from ssi_core.kernels.vectors import widened
 
 _DIMENSIONS = 100

@@ -17,10 +17,10 @@ from benchmarks.forms import of_pairs, scratch
 from benchmarks.timing import Contestant, Row, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, documents
 from ssi_core.kernels import jit
-from ssi_core.kernels.pair_forms import hashed_document, pairs_query
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data, Parameters, Work
-from ssi_core.models.pair_weights import PairWeights
+from ssi_core.kernels.training.pair_forms import hashed_document, pairs_query
+from ssi_core.kernels.training.structs import Data, Parameters, Work
+from ssi_core.models.bilinear.pair_weights import PairWeights
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import Float32, TextMatrix

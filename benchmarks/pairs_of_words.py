@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.kernels.sparse import Csr
-from ssi_core.kernels.structs import Data
+from ssi_core.kernels.training.structs import Data
 
 
 class Peer:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import Csr, gather, scatter
-from ssi_core.kernels.structs import Data, Parameters
-from ssi_core.kernels.sweep import draw_negative
+from ssi_core.kernels.training.random import below
+from ssi_core.kernels.training.structs import Data, Parameters
+from ssi_core.kernels.training.sweep import draw_negative
 
 
 @jit

@@ -30,7 +30,7 @@ from benchmarks.load import WORDS, Load
 from benchmarks.timing import Row
 from flows.servers.server import free_port
 from ssi_core.models.base import FittedModel
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
 from ssi_core.views.statistics import Statistics

@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.sweep import ALL_VIOLATE, TRIPLES
 from benchmarks.timing import Contestant, Row, row, speeds
 from benchmarks.triples import DOCUMENTS, parameters, training_data, work
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn
-from ssi_core.kernels.sweep import Group, sweep_of
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
+from ssi_core.kernels.training.sweep import Group, sweep_of
 
 _N, _COUNTS, _LEARNT = 100, (1, 2, 5, 10), 60_000
 _FEW_VIOLATE = Settings(np.float32(1), np.float32(0.1), np.float32(0), np.int64(1))

@@ -23,7 +23,8 @@ from scipy import sparse
 
 from benchmarks.timing import Row
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.training.descend import descend
 from ssi_core.types import Pairs, Task, Texts
 
@@ -114,7 +115,7 @@ class Spent:
 def spent(words: int, triples: int, **schedule: Any) -> Spent:
     """Train ``U'V + I`` of 100 dimensions with checkpoints."""
     model = Bilinear(rates=(0.1,), budget=triples, patience=99)
-    training = _Training(model, task_of(words), {}, 0, FitOptions())
+    training = MapTraining(model, task_of(words), {}, 0, FitOptions())
     chosen = {"rate": 0.1, "margin": 1.0, "alpha": 1.0, "init_std": 0.1}
     # Kernels are compiled once a machine.
     descend(training.begin(chosen), epoch=1000, budget=1000, patience=1)

@@ -14,9 +14,9 @@ from benchmarks.embedding_bag import Peer
 from benchmarks.probe import bytes_of_a_triple, probe
 from benchmarks.timing import Contestant, PeerMissing, Row, cpu_seconds, peer, row, speeds
 from benchmarks.triples import DOCUMENTS, WORDS, parameters, training_data, work
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn
-from ssi_core.kernels.sweep import Group as Kernels
-from ssi_core.kernels.sweep import sweep_of
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
+from ssi_core.kernels.training.sweep import Group as Kernels
+from ssi_core.kernels.training.sweep import sweep_of
 from ssi_core.training.sgd import Group, Sgd
 
 TRIPLES = 6000

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import aligned_empty, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Work
-from ssi_core.kernels.sweep import draw_negative
+from ssi_core.kernels.training.random import below
+from ssi_core.kernels.training.structs import Data, Parameters, Work
+from ssi_core.kernels.training.sweep import draw_negative
 from ssi_core.views.tfidf import Weighting, inverse_document_frequency, weigh
 
 DOCUMENTS, WORDS = 20_000, 30_000

@@ -20,13 +20,14 @@ import numpy as np
 import polars as pl
 
 from benchmarks.auto import FIXED
+from ssi_core.estimator import parse
 from ssi_core.evaluation.comparison import value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.files import write_result
 from ssi_core.models import MODELS
-from ssi_core.models.base import FittedModel, parse
-from ssi_core.models.lengths import with_one_length
+from ssi_core.models.base import FittedModel
+from ssi_core.models.bilinear.lengths import with_one_length
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Task
 

@@ -26,7 +26,6 @@ _HERE = "flows.commands"
 _WORKFLOW = {
     "pipeline": f"{_HERE}.tables:pipeline",
     "reproduce": f"{_HERE}.tables:reproduce",
-    "tune": f"{_HERE}.tune:tune",
     "train": f"{_HERE}.runs:train",
     "compare": f"{_HERE}.tables:compare",
     "export-trec": f"{_HERE}.runs:export_trec",

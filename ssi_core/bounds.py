@@ -7,12 +7,9 @@ memory is asked later, where the size of the task is known.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from pydantic import Field
-
-from ssi_core.strict import converted
 
 Rate: TypeAlias = Annotated[float, Field(ge=1e-30, le=1e6, allow_inf_nan=False)]
 """A learning rate; a smaller one is zero in float32."""
@@ -50,17 +47,3 @@ Batch: TypeAlias = Annotated[int, Field(ge=2, le=10**5)]
 T = TypeVar("T")
 Values: TypeAlias = Annotated[tuple[T, ...], Field(min_length=1)]
 """Some of a kind, to choose from."""
-
-
-def check(model: object) -> None:
-    """Refuse values of a dataclass that are out of the bounds of its fields; convert the others.
-
-    Raises
-    ------
-    ValueError
-        Names the first such field, its value, and what was expected.
-    """
-    kind: Any = type(model)
-    values = {field.name: getattr(model, field.name) for field in fields(kind)}
-    for name, value in converted(kind, values).items():
-        object.__setattr__(model, name, value)

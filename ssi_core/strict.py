@@ -71,6 +71,20 @@ def converted(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     return taken
 
 
+def check(model: object) -> None:
+    """Refuse values of a dataclass that are out of the bounds of its fields; convert the others.
+
+    Raises
+    ------
+    ValueError
+        Names the first such field, its value, and what was expected.
+    """
+    kind: Any = type(model)
+    values = {field.name: getattr(model, field.name) for field in fields(kind)}
+    for name, value in converted(kind, values).items():
+        object.__setattr__(model, name, value)
+
+
 def faults(error: ValidationError) -> str:
     """Say in one line what is wrong with a model of pydantic: fields, values, what was expected."""
     problems: dict[str, list[ErrorDetails]] = {}

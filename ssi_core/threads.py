@@ -60,7 +60,7 @@ def limited(n: int) -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     # Not numba by itself: kernels close the files of the working directory to it.
-    from ssi_core.kernels.configuration import numba
+    from ssi_core.kernels.compiling.configuration import numba
 
     before = numba.get_num_threads()
     # More than numba has started would be an error; fewer are only slower.

@@ -120,7 +120,8 @@ class Texts:
     views : mapping
         View name -> the `View` that made the matrix.
     test_only : int32
-        Rows of texts that training is not given, ascending (`tasks.cold`); `take` forgets them.
+        Rows of texts that training is not given, ascending (`tasks.training_part`); `take` forgets
+        them.
     """
 
     ids: pl.Series

@@ -164,3 +164,25 @@ def mates_task_dirs(tmp_path_factory, mates):
     for name, relevant in (("link", "translation > link"), ("mate", "translation")):
         build_task(mates, place / name, relevant=relevant, views=views)
     return {relevant: place / relevant for relevant in ("link", "mate")}
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """A Dask scheduler and two workers, of all tests of this process."""
+    pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
+    from tests.parts.machines import running
+
+    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
+        yield there
+
+
+@pytest.fixture
+def dask(cluster):
+    """That cluster; a worker that a test has killed has been started again."""
+    import distributed
+
+    from tests.parts.machines import waited
+
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        waited(lambda: len(client.nthreads()) == 2)
+    return cluster

@@ -9,7 +9,7 @@ import pytest
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.experiment import PrintedRow, Published, load_table, parse_table
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import parse_view
 

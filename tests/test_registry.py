@@ -82,7 +82,8 @@ from ssi_core.models import MODELS
 assert "bm25" in MODELS and len(MODELS) > 20, list(MODELS)
 assert "ssi_core.models.bm25" not in sys.modules
 MODELS["bm25"]
-assert "ssi_core.models.bm25" in sys.modules and "ssi_core.models.lsi" not in sys.modules
+assert "ssi_core.models.bm25" in sys.modules
+assert "ssi_core.models.latent.lsi" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

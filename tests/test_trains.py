@@ -1,6 +1,6 @@
 import pytest
 
-from ssi_core.models.lsi import leading_vectors
+from ssi_core.models.latent.lsi import leading_vectors
 from tests import trains
 
 

@@ -32,7 +32,7 @@ class Guard:
 
     def install(self) -> None:
         """Look at every training from now on."""
-        from ssi_core.models import cl_lsi, lsi, opca, pca, s2net, softmax
+        from ssi_core.models.latent import cl_lsi, lsi, opca, pca, s2net, softmax
         from ssi_core.training.sgd import Sgd
 
         for owner in (Sgd, softmax.Training, s2net.Training):

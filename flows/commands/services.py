@@ -14,7 +14,7 @@ from flows.servers import access
 from flows.servers.addresses import shown
 from ssi_core.command.hits import CONCEPTS
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.search import APPROXIMATE, BY, INDEX, RECALL, prepared
+from ssi_core.command.search import APPROXIMATE, CANDIDATES, INDEX, RECALL, prepared
 from ssi_core.command.verb import Outcome, Verb, settings
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     help="How often to look whether an alias means another model.",
 )
 @APPROXIMATE
-@BY
+@CANDIDATES
 @RECALL
 @CONCEPTS
 def serve(
@@ -60,7 +60,6 @@ def serve(
     documents: Path | None,
     follow: float,
     approximate: bool,
-    by: str,
     recall: float,
     concepts: Path | None,
 ) -> Outcome:
@@ -90,7 +89,7 @@ def serve(
         port=port,
         documents=documents or documents_of(model),
         index=index,
-        prepare=prepared(approximate, recall, by),
+        prepare=prepared(approximate, recall),
         seconds=follow,
         threads=settings().threads,
         concepts=concepts,

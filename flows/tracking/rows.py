@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any
 
 from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
 
@@ -144,10 +144,6 @@ class RowRun:
                 shutil.copyfileobj(source, target)
             client().log_artifact(self.run_id, str(packed))
 
-    def validated(self, means: Mapping[str, float]) -> None:
-        """Record measures on validation: ``valid/NAME``."""
-        self.measured({f"valid/{name}": value for name, value in means.items()})
-
     def measured(self, values: Mapping[str, float]) -> None:
         """Record measures under the names that they have."""
         self._add(values)
@@ -184,7 +180,6 @@ def row_run(
     seed: int,
     comparison: str,
     task: Path,
-    kind: Literal["row", "try"] = "row",
     how: Mapping[str, str] | None = None,
 ) -> Iterator[RowRun]:
     """Open the run of a row; see `open_run`.
@@ -197,9 +192,6 @@ def row_run(
         Groups the runs of one table.
     task : Path
         Directory of the task.
-    kind : "row" or "try"
-        "try" in a search of settings: the tag ``search_id`` groups its runs, comparisons do not see
-        them, and their curves are metrics without a plot.
     how : mapping or None
         Further tags.
     """
@@ -210,8 +202,8 @@ def row_run(
     artefact = store.read(task, "task")
     name = row.label if seed == 0 else f"{row.label}, seed {seed}"
     tags = {
-        "comparison_id" if kind == "row" else "search_id": comparison,
-        "kind": kind,
+        "comparison_id": comparison,
+        "kind": "row",
         "table": table.name,
         "row": row.label,
         "seed": str(seed),
@@ -222,7 +214,7 @@ def row_run(
         "mlflow.note.content": _note(table, row),
         **(how or {}),
     }
-    with open_run(experiment, name, tags, plotted=kind == "row") as run:
+    with open_run(experiment, name, tags) as run:
         _describe(run.run_id, table, row, seed, artefact)
         yield run
 

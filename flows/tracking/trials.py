@@ -15,7 +15,7 @@ FIGURE = "trials.png"
 
 
 def log_trials(experiment: str, run_id: str, choice: Mapping[str, Any]) -> None:
-    """Write the trials of a choice, whose facts are those of `ssi_core.models.auto`.
+    """Write the trials of a choice, whose facts are those of `ssi_core.models.choice.auto`.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from ssi_core import files, store
 from ssi_core.experiment import Row, Table, checkpoints
 from ssi_core.experiment.spread import Part, Spread, TrialPart, make
 from ssi_core.experiment.training import RowPart, kinds_of, open_part, part_key
-from ssi_core.models.rounds import Went
 from ssi_core.parts import Done, Stage, once, run_parts
+from ssi_core.selection.rounds import TrialResult
 from ssi_core.tasks.task import open_task
 
 
@@ -78,7 +78,7 @@ def train_rows(
             parts[part.place], names[part.place] = part, str(job)
     tasks = {part.task / store.MANIFEST for part in parts.values()}
     spread = Spread(parts.values())
-    stage: Stage[Part, Went | None] = Stage(
+    stage: Stage[Part, TrialResult | None] = Stage(
         f"rows of {table.name}",
         make,
         place,

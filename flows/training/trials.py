@@ -14,9 +14,9 @@ from ssi_core import files, resources, store
 from ssi_core.experiment import Table, checkpoints
 from ssi_core.experiment.spread import Part, Spread, make
 from ssi_core.experiment.training import RowPart, cost_of
-from ssi_core.models.auto import Auto
-from ssi_core.models.rounds import Went
+from ssi_core.models.choice.auto import Auto
 from ssi_core.parts import Stage, run_parts
+from ssi_core.selection.rounds import TrialResult
 
 
 def do_trials(table: Table, jobs: Sequence[Job], *, threads: int, processes: int) -> None:
@@ -58,7 +58,7 @@ def _part_of(table: Table, job: Job, threads: int) -> RowPart:
 def try_settings(table: str, rows: Sequence[RowPart], processes: int) -> None:
     """Do the trials of rows in processes of this machine."""
     spread = Spread(rows, trials_only=True)
-    stage: Stage[Part, Went | None] = Stage(f"trials of {table}", make, environment.home())
+    stage: Stage[Part, TrialResult | None] = Stage(f"trials of {table}", make, environment.home())
     with (
         files.writing(environment.root()),
         run_parts(stage, spread, processes=processes) as ended,

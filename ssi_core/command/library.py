@@ -30,7 +30,7 @@ VERBS: Registry[click.Command] = Registry(
 )
 """Verbs that need no workflow."""
 FURTHER = (
-    "demo", "pipeline", "reproduce", "tune", "train", "compare", "export-trec",
+    "demo", "pipeline", "reproduce", "train", "compare", "export-trec",
     "match", "estimate", "freeze", "retrain",
     "promote", "rollback", "champions", "store", "serve", "ui", "up", "deploy", "doctor",
     "backup", "restore",

@@ -38,15 +38,14 @@ APPROXIMATE = click.option(
     is_flag=True,
     help="Look at a part of the documents, as large as the recall needs.",
 )
-BY = click.option(
-    "--candidates",
-    "by",
-    type=click.Choice(["graph", "codes"]),
-    default="graph",
-    show_default=True,
-    help="With --approximate: documents near a text are those of a graph of the vectors, or of a "
-    "scan over the signs of the vectors (docs/hash-codes.md says where each is better).",
-)
+
+
+def _one_way(context: click.Context, option: click.Parameter, said: str | None) -> None:
+    if said is not None:
+        raise click.UsageError("--candidates: there is one kind now. Give --approximate alone.")
+
+
+CANDIDATES = click.option("--candidates", hidden=True, expose_value=False, callback=_one_way)
 RECALL = click.option(
     "--recall",
     type=click.FloatRange(0, 1),
@@ -57,16 +56,14 @@ RECALL = click.option(
 K = click.option("-k", type=click.IntRange(min=1), default=10, show_default=True)
 
 
-def prepared(
-    approximately: bool, recall: float, by: str = "graph"
-) -> Callable[[Searcher], Searcher]:
+def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searcher]:
     """Return what makes a searcher look at a part of the documents, or leaves it as it is."""
     if not approximately:
         return lambda searcher: searcher
     from ssi_core.serving.approximate import approximate
 
-    place = store_path("graphs" if by == "graph" else "codes", "")
-    return lambda searcher: approximate(searcher, place, recall, by)
+    place = store_path("codes", "")
+    return lambda searcher: approximate(searcher, place, recall)
 
 
 def searcher_of(model: str, index: Path | None) -> Searcher:
@@ -94,7 +91,7 @@ def searcher_of(model: str, index: Path | None) -> Searcher:
 )
 @POPULARITY
 @APPROXIMATE
-@BY
+@CANDIDATES
 @RECALL
 @click.option(
     "--summary",
@@ -112,7 +109,6 @@ def search(
     lang: str | None,
     popularity: bool,
     approximate: bool,
-    by: str,
     recall: float,
     words: int | None,
     concepts: Path | None,
@@ -136,7 +132,7 @@ def search(
         raise click.UsageError("--concepts goes with --summary.")
     from ssi_core.serving.summaries import summarise
 
-    searcher = prepared(approximate, recall, by)(searcher_of(model, index))
+    searcher = prepared(approximate, recall)(searcher_of(model, index))
     answer = searcher.search([text], k, lang, popularity=popularity)[0]
     summary = None
     if words is not None:

@@ -203,6 +203,13 @@ def _flat(value: Any) -> Iterator[Any]:
         yield value
 
 
+REMOVED: Mapping[str, str] = {
+    "tune": "Give a setting of a row several values, margin = [0.3, 0.1], of which validation "
+    "chooses one, or take a row of the model auto."
+}
+"""Former verb -> what does its work."""
+
+
 class Verbs(_Teaching, click.Group):
     """A group of verbs; its options are those of each verb, so both places will do."""
 
@@ -220,7 +227,10 @@ class Verbs(_Teaching, click.Group):
         return [*self.commands, *self.verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb."""
+        """Return a verb; a former one is refused with what does its work."""
+        if cmd_name in REMOVED:
+            reason = f"There is no 'ssi {cmd_name}' any more. {REMOVED[cmd_name]}"
+            raise click.UsageError(reason, ctx)
         return super().get_command(ctx, cmd_name) or self.verbs.get(cmd_name)
 
 

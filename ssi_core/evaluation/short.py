@@ -35,7 +35,7 @@ from ssi_core.evaluation.ranking import rank, scores_of
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.vectors import refuse_nan
 from ssi_core.tasks.names import read_anchored
-from ssi_core.tasks.split import SIDES, hash_titles, side_of_documents
+from ssi_core.tasks.split import SPLITS, hash_titles, side_of_documents
 from ssi_core.types import Int32, Int64, Pairs, Task, Texts
 from ssi_core.views.names import COUNTS
 
@@ -110,7 +110,7 @@ def _documents(task: Task, side: Side, most: int, seed: int) -> Int32:
         # Of a task or a frozen set; a collection that is read as it is has none.
         split_seed = store.read(task.path).configuration.get("split_seed", 0)
     sides = side_of_documents(task.documents.titles, seed=split_seed)
-    rows = np.flatnonzero(sides == SIDES.index(side))
+    rows = np.flatnonzero(sides == SPLITS.index(side))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng([seed, _WORDS]).choice(rows, most, replace=False))
     return rows.astype(np.int32)

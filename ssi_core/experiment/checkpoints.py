@@ -17,7 +17,7 @@ from pathlib import Path
 from ssi_core import integrity, root, store
 from ssi_core.code import digest_of
 from ssi_core.experiment.tables import Row, Table
-from ssi_core.tasks import cold
+from ssi_core.tasks import training_part
 from ssi_core.training.descend import Diverged
 from ssi_core.types import Refused
 
@@ -48,7 +48,7 @@ def checkpoints_of(table: Table, row: Row, task: str, seed: int, model: str | No
 
 def code_of(row: Row) -> str:
     """Return the digest of the code that decides the bits of a row."""
-    return digest_of(cold, *row.ranker().kinds())
+    return digest_of(training_part, *row.ranker().kinds())
 
 
 def begun(kept: Path, row: Row, threads: int) -> Attempt:

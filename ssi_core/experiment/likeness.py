@@ -22,7 +22,7 @@ from itertools import chain, product
 
 from ssi_core.experiment.tables import Row
 from ssi_core.models.base import Model
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
 from ssi_core.views.rewriting import Rewriting

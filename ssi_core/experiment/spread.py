@@ -23,12 +23,12 @@ from ssi_core.experiment.training import (
     generator,
     train_part,
 )
-from ssi_core.models.auto import Auto
 from ssi_core.models.base import FitOptions
-from ssi_core.models.rounds import Rounds, Step, Went
+from ssi_core.models.choice.auto import Auto
 from ssi_core.parts import Done
-from ssi_core.tasks.blind import training_part
+from ssi_core.selection.rounds import Rounds, Step, TrialResult
 from ssi_core.tasks.task import open_task
+from ssi_core.tasks.training_part import training_part
 from ssi_core.threads import limited
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class TrialPart:
 Part: TypeAlias = RowPart | TrialPart
 
 
-def make(part: Part) -> Went | None:
+def make(part: Part) -> TrialResult | None:
     """Do a trial, or train a row."""
     if isinstance(part, TrialPart):
         return _tried(part)
@@ -67,7 +67,7 @@ def make(part: Part) -> Went | None:
     return None
 
 
-def _tried(part: TrialPart) -> Went:
+def _tried(part: TrialPart) -> TrialResult:
     opened, row, auto = open_task(part.row.task), part.row, cast(Auto, part.row.row.ranker())
     task = training_part(opened if part.fold is None else opened.folds[part.fold])
     resources.require(
@@ -142,7 +142,7 @@ class _Choice:
         self._row, self._state, self._asking = row, state, rounds.steps()
         self._now: Sequence[Step] = ()
         self._open = 0
-        self._ends: dict[int, Went | Exception] = {}
+        self._ends: dict[int, TrialResult | Exception] = {}
 
     @property
     def open(self) -> bool:
@@ -152,7 +152,7 @@ class _Choice:
         """Return the first trials."""
         return self._asked(None)
 
-    def ended(self, step: Step, outcome: Went | Exception) -> list[TrialPart]:
+    def ended(self, step: Step, outcome: TrialResult | Exception) -> list[TrialPart]:
         """Return the trials that can be done after the end of one."""
         self._ends[step.number] = outcome
         self._open -= 1
@@ -163,7 +163,7 @@ class _Choice:
             if isinstance(went, Exception):
                 log.warning("%s: %s; the row does its trials itself", self._row.label, went)
                 return []
-        return self._asked(cast(list[Went], wents))
+        return self._asked(cast(list[TrialResult], wents))
 
     def _asked(self, wents: Any) -> list[TrialPart]:
         try:

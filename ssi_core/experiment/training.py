@@ -20,7 +20,6 @@ from ssi_core.code import digest_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.evaluation.report import load_report, save_report
-from ssi_core.evaluation.two_folds import two_folds
 from ssi_core.experiment import checkpoints
 from ssi_core.experiment.tables import Row, Table
 from ssi_core.models import load_model
@@ -28,6 +27,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.measuring import evaluation_memory
 from ssi_core.parts import once
 from ssi_core.resources import Cost, Usage
+from ssi_core.selection.two_folds import two_folds
 from ssi_core.tasks.task import open_task
 from ssi_core.threads import limited
 from ssi_core.types import Report, Task, Watch

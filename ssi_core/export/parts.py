@@ -13,19 +13,19 @@ from typing import TypeAlias
 import numpy as np
 
 from ssi_core.models.base import FittedModel, Model
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.lsi import LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.parts import fitted_parts
-from ssi_core.models.projection import Projection
-from ssi_core.models.softmax import Softmax
+from ssi_core.models.latent.cl_lsi import ClLsi
+from ssi_core.models.latent.lsi import LsiMixture
+from ssi_core.models.latent.projection import Projection
+from ssi_core.models.latent.softmax import Softmax
+from ssi_core.models.likelihood.translation_model import TranslationModel
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.translation_model import TranslationModel
 from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
 from ssi_core.views.names import BM25, LM

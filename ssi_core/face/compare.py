@@ -23,8 +23,8 @@ from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.show import WIDTH, html_table, text_table
 from ssi_core.face.task import Task
-from ssi_core.models.auto import Auto
-from ssi_core.models.untrained import Untrained, learns, title
+from ssi_core.models.choice.auto import Auto
+from ssi_core.models.choice.untrained import Untrained, learns, title
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ssi_core import types
+from ssi_core.estimator import parse
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.task import LATENT
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.base import FittedModel, Model, parse
+from ssi_core.models.base import FittedModel, Model
 from ssi_core.serving.searcher import model_in
 from ssi_core.types import Watch
 
@@ -119,7 +120,7 @@ class SSI(Estimator):
     ----------
     auto : bool, optional
         Choose on validation whether to learn at all, and margin, rate, views, the diagonal and how
-        d- is drawn (`ssi_core.models.auto`); values that are given for them are then ignored.
+        d- is drawn (model "auto"); values that are given for them are then ignored.
         ``budget`` is then that of all trials together, and the model may be one that learns
         nothing, where that is best: ``fitted_.facts["choice"]`` says which.
     measure : str, optional

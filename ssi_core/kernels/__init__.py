@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from ssi_core.kernels.configuration import numba
-from ssi_core.kernels.machine_code import keep
+from ssi_core.kernels.compiling.configuration import numba
+from ssi_core.kernels.compiling.machine_code import keep
 
 F = TypeVar("F", bound=Callable[..., object])
 

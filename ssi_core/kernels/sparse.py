@@ -11,7 +11,7 @@ import numpy as np
 from numba.extending import overload
 
 from ssi_core.kernels import jit, jit_fast
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.kernels.vectors import LINE, add_to_rows, ask_to_read, sum_rows, widened
 
 

@@ -1,7 +1,7 @@
 """The table of contents: name -> model, with the paper it is from.
 
-To add a model: one file in this folder and one line in `MODELS`; a model of another package is
-added by an entry point (`ssi_core.registry`).
+To add a model: one file in a folder of this one and one line in `MODELS`; a model of another
+package is added by an entry point (`ssi_core.registry`).
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ MODELS: Registry[type[Model]] = Registry(
         "tfidf": f"{_HERE}.tfidf:TfIdf",
         "bm25": f"{_HERE}.bm25:Bm25",  # Robertson and Zaragoza 2009
         "bm25f": f"{_HERE}.bm25f:Bm25F",  # Robertson, Zaragoza and Taylor 2004
-        "language_model": f"{_HERE}.language_model:LanguageModel",  # Zhai and Lafferty 2004
+        "language_model": f"{_HERE}.language_model:LanguageModel",  # Zhai, Lafferty 2004
         "rm3": f"{_HERE}.rm3:Rm3",  # Lavrenko and Croft 2001, Abdul-Jaleel et al. 2004
         "in_degree": f"{_HERE}.in_degree:InDegree",  # links counted, no text
         # Tuned on links: Bai et al. 2010, section 4.
         "query_expansion": f"{_HERE}.query_expansion:QueryExpansion",
-        "lsi": f"{_HERE}.lsi:Lsi",
-        "lsi_mixture": f"{_HERE}.lsi:LsiMixture",
+        "lsi": f"{_HERE}.latent.lsi:Lsi",
+        "lsi_mixture": f"{_HERE}.latent.lsi:LsiMixture",
         # Learnt from links: Bai et al. 2010, section 2.
-        "bilinear": f"{_HERE}.bilinear:Bilinear",
-        "half_transductive": f"{_HERE}.half_transductive:HalfTransductive",  # Bai et al. 2009
-        "word_pairs": f"{_HERE}.word_pairs:WordPairs",
+        "bilinear": f"{_HERE}.bilinear.bilinear:Bilinear",
+        "half_transductive": f"{_HERE}.bilinear.half_transductive:HalfTransductive",  # Bai 2009
+        "word_pairs": f"{_HERE}.bilinear.word_pairs:WordPairs",
         # From a language to another: section 4.3.
-        "cl_lsi": f"{_HERE}.cl_lsi:ClLsi",
-        "multi_task": f"{_HERE}.multi_task:MultiTask",
-        "softmax": f"{_HERE}.softmax:Softmax",
+        "cl_lsi": f"{_HERE}.latent.cl_lsi:ClLsi",
+        "multi_task": f"{_HERE}.bilinear.multi_task:MultiTask",
+        "softmax": f"{_HERE}.latent.softmax:Softmax",
         # Learnt from queries and the titles that were clicked: Gao et al. 2011.
-        "topic_model": f"{_HERE}.topic_model:TopicModel",
-        "translation_model": f"{_HERE}.translation_model:TranslationModel",
-        "pca": f"{_HERE}.pca:Pca",
-        "opca": f"{_HERE}.opca:Opca",
-        "s2net": f"{_HERE}.s2net:S2Net",
+        "topic_model": f"{_HERE}.likelihood.topic_model:TopicModel",
+        "translation_model": f"{_HERE}.likelihood.translation_model:TranslationModel",
+        "pca": f"{_HERE}.latent.pca:Pca",
+        "opca": f"{_HERE}.latent.opca:Opca",
+        "s2net": f"{_HERE}.latent.s2net:S2Net",
         # Another system's ranking.
         "trec_run": f"{_HERE}.trec_run:TrecRun",
         # Sums of two of these, and of the ranks of several.
-        "mixture": f"{_HERE}.mixture:Mixture",
-        "fusion": f"{_HERE}.fusion:Fusion",  # Cormack, Clarke and Buettcher 2009
+        "mixture": f"{_HERE}.combined.mixture:Mixture",
+        "fusion": f"{_HERE}.combined.fusion:Fusion",  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
-        "best_of": f"{_HERE}.best_of:BestOf",
-        "untrained": f"{_HERE}.untrained:Untrained",
-        "auto": f"{_HERE}.auto:Auto",
+        "best_of": f"{_HERE}.combined.best_of:BestOf",
+        "untrained": f"{_HERE}.choice.untrained:Untrained",
+        "auto": f"{_HERE}.choice.auto:Auto",
     },
 )
 
 
 def load_model(directory: Path) -> FittedModel:
-    """Read a saved model; see `base.load`."""
-    from ssi_core.models import base
+    """Read a saved model; see `FittedModel.save`."""
+    from ssi_core.models.base import FittedModel
 
-    return base.load(directory, MODELS)
+    return FittedModel.load(directory, MODELS)

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from ssi_core import bounds, files, integrity
-from ssi_core.arrays import ArraySpecs, check_arrays, load_array
+from ssi_core.estimator import Arrays, Contents, Estimator, Fitted, Format, Saved
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Vectors
-from ssi_core.strict import check_keys
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, View, Watch
-from ssi_core.views.names import FIELDS
 
 if TYPE_CHECKING:
     from ssi_core.evaluation.evaluate import Validator
@@ -31,12 +27,9 @@ _log = logging.getLogger(__name__)
 _START_STAYED = "the start stayed the best: the rate may be too large, or the budget small"
 
 Side: TypeAlias = Literal["query", "document"]
-Arrays: TypeAlias = Mapping[str, NDArray[Any]]
-Widths: TypeAlias = Mapping[str, int]
 SideOfTask: TypeAlias = Literal["train", "valid", "test"]
 
-FORMAT = 2
-_MANIFEST = "model.json"
+FORM = Format("model", "model.json", "Train the model again.", version=2, names="model")
 
 
 class Words(Protocol):
@@ -118,28 +111,22 @@ class FitOptions:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Estimator):
     """Base of the hyper-parameter dataclasses.
 
-    A subclass states the bounds of its fields beside them (`bounds`). It gives ``learn``,
-    ``views``, ``array_specs`` (its arrays, as `load` checks them), and ``vectors`` (texts to
-    `Vectors`, a pure function of the arrays); it overrides
+    A subclass gives ``learn``, ``views``, ``array_specs``, and ``vectors`` (texts to `Vectors`, a
+    pure function of the arrays); it overrides
     ``cost`` where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as
-    its score can be explained by words.
+    its score can be explained by words. Sizes of ``array_specs`` are the numbers of words of each
+    view on either side: "query raw", "document counts".
     """
 
-    name: ClassVar[str]
-    earlier: ClassVar[Mapping[str, Any]] = {}
-    """What saved models did that lack a setting because it is newer than they are."""
+    noun: ClassVar[str] = "model"
 
     @property
     def reads_text(self) -> bool:
         """Tell whether the model ranks for a text that is no query of a task."""
         return True
-
-    def __post_init__(self) -> None:
-        """Refuse values outside of the `bounds` of their fields."""
-        bounds.check(self)
 
     def views(self) -> set[str]:
         """Names of the views that the model reads."""
@@ -190,8 +177,7 @@ class Model:
 
         The model is given the `training_part` of the task alone: no test pair, no cold document.
         """
-        from ssi_core.tasks.blind import training_part
-        from ssi_core.tasks.cold import without_cold
+        from ssi_core.tasks.training_part import training_part, without_cold
 
         def observe(queries: int) -> Callable[[FittedModel], float]:
             return options.judge(without_cold(task), "test", queries).rank_loss
@@ -216,16 +202,6 @@ class Model:
             How the training goes.
         """
         raise TypeError(f"{type(self).__name__} cannot be fitted")
-
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
-        """Declare the arrays of the fitted model; none where nothing is learnt.
-
-        Parameters
-        ----------
-        query, document : mapping
-            View name -> number of its words, on either side.
-        """
-        return {}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Texts of one side as vectors whose inner products are the scores."""
@@ -269,7 +245,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class FittedModel(Fitted[Model]):
     """A trained model: hyper-parameters, arrays, copies of the views, and what training found.
 
     Attributes
@@ -289,6 +265,7 @@ class FittedModel:
     query_views: Mapping[str, View]
     document_views: Mapping[str, View]
     facts: dict[str, Any] = field(default_factory=dict)
+    form: ClassVar[Format] = FORM
 
     @property
     def languages(self) -> list[str]:
@@ -320,30 +297,46 @@ class FittedModel:
         """Return one of the model's own views."""
         return (self.query_views if side == "query" else self.document_views)[name]
 
+    def contents(self) -> Contents[Model]:
+        """Return what a directory holds beside the views."""
+        shared = self.query_views is self.document_views
+        facts = {
+            "query_views": sorted(self.query_views),
+            "document_views": None if shared else sorted(self.document_views),
+            "facts": self.facts,
+        }
+        return Contents(self.model, self.arrays, facts)
+
     def save(self, directory: Path) -> None:
         """Write ``model.json``, ``arrays/*.npy`` and ``views/``; never a pickle."""
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "arrays").mkdir(exist_ok=True)
-        for name, array in self.arrays.items():
-            np.save(directory / "arrays" / f"{name}.npy", array, allow_pickle=False)
         shared = self.query_views is self.document_views
         for side, views in (("query", self.query_views), ("document", self.document_views)):
             if side == "query" or not shared:
                 for name, view in views.items():
                     view.save(_view_path(directory, side, name))
-        integrity.seal_directory(
-            directory,
-            _MANIFEST,
-            {
-                "format": FORMAT,
-                "model": self.model.name,
-                "parameters": asdict(self.model),
-                "arrays": sorted(self.arrays),
-                "query_views": sorted(self.query_views),
-                "document_views": None if shared else sorted(self.document_views),
-                "facts": self.facts,
-            },
-        )
+        self.write(directory)
+
+    @classmethod
+    def restored(cls, saved: Saved[Model]) -> FittedModel:
+        """Read the views, and what they and the settings say of the arrays."""
+        from ssi_core.views.hashing import load_view
+
+        model, facts = saved.settings, saved.facts
+
+        def views_of(side: Side) -> Mapping[str, View]:
+            names = facts[f"{side}_views"]
+            return {name: load_view(_view_path(saved.directory, side, name)) for name in names}
+
+        queries = views_of("query")
+        documents = queries if facts["document_views"] is None else views_of("document")
+        texts = {"query": _no_word(queries), "document": _no_word(documents)}
+        sizes = {f"{side} {v}": none.width(v) for side, none in texts.items() for v in none.views}
+        arrays = saved.arrays(model.array_specs(sizes))
+        restored = cls(model, arrays, queries, documents, facts["facts"])
+        # What facts say of the arrays shows at once, and not with the first query.
+        restored.embed_queries(texts["query"])
+        restored.embed_documents(texts["document"])
+        return restored
 
 
 def require_served(model: Model, what: str) -> None:
@@ -368,6 +361,8 @@ def fitted(
     model: Model, task: Task, arrays: Arrays, facts: dict[str, Any] | None = None
 ) -> FittedModel:
     """Put a fitted model together with the views of the task that it reads."""
+    from ssi_core.views.names import FIELDS
+
     names = sorted(model.views())
     queries = {name: task.queries.views[name] for name in names}
     documents = {name: task.documents.views[name] for name in names}
@@ -378,56 +373,9 @@ def fitted(
     return FittedModel(model, arrays, queries, documents, facts or {})
 
 
-def load(directory: Path, models: Mapping[str, type[Model]]) -> FittedModel:
-    """Read what `FittedModel.save` wrote; arrays are memory mapped.
-
-    Raises
-    ------
-    BadInput
-        The directory holds no model that is known here, or other arrays than the model declares.
-    """
-    from ssi_core.views.hashing import load_view
-
-    file, again = directory / _MANIFEST, "Train the model again."
-    manifest = integrity.open_sealed(directory, _MANIFEST, "model", again)
-    if manifest.get("format") != FORMAT:
-        raise BadInput(
-            f"{file}: a model of format {manifest.get('format')}, this version reads format "
-            f"{FORMAT}. {again}"
-        )
-    if str(manifest.get("model")) not in models:
-        raise BadInput(
-            f"{file}: no model {manifest.get('model')!r}; this version has: "
-            f"{', '.join(sorted(models))}. {again} A model of another package needs that package, "
-            "with an entry point of the group 'ssi'."
-        )
-    with files.reading(file, again):
-        kind = models[manifest["model"]]
-        model = parse(kind, {**kind.earlier, **manifest["parameters"]})
-        arrays = {n: load_array(directory / "arrays" / f"{n}.npy") for n in manifest["arrays"]}
-        queries = {n: load_view(_view_path(directory, "query", n)) for n in manifest["query_views"]}
-        documents = queries
-        if (names := manifest["document_views"]) is not None:
-            documents = {n: load_view(_view_path(directory, "document", n)) for n in names}
-        sides = _no_word(queries), _no_word(documents)
-        widths = [{name: side.width(name) for name in side.views} for side in sides]
-        check_arrays(model.array_specs(*widths), arrays, directory / "arrays", again)
-        model_read = FittedModel(model, arrays, queries, documents, manifest["facts"])
-        # What facts say of the arrays shows at once, and not with the first query.
-        model_read.embed_queries(sides[0])
-        model_read.embed_documents(sides[1])
-        return model_read
-
-
 def _no_word(views: Mapping[str, View]) -> Texts:
     nothing = pl.Series([""])
     return Texts(nothing, nothing, {n: view.transform([""]) for n, view in views.items()}, views)
-
-
-def parse(model: type[Model], parameters: Mapping[str, Any]) -> Model:
-    """Build a model from JSON or TOML values; an unknown key is `BadInput`."""
-    check_keys(model, parameters, f"model {model.name!r}")
-    return model(**parameters)
 
 
 def _view_path(directory: Path, side: str, name: str) -> Path:

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Share, Weight
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.estimator import Sizes
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts, View
 
@@ -54,10 +55,10 @@ class Bm25(Model):
         }
         return fitted(self, task, arrays)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, and the mean length."""
         return {
-            "idf": ArraySpec("float32", (document["counts"],), least=0),
+            "idf": ArraySpec("float32", (sizes["document counts"],), least=0),
             "mean_length": ArraySpec("float64", (1,), least=1),
         }
 

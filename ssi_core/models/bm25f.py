@@ -11,9 +11,10 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Share, Values, Weight
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, View
@@ -154,11 +155,11 @@ class Bm25F(Model):
         facts[f"val/{self.measure}"] = float(best.mean())
         return replace(fit, arrays={**fit.arrays, "settings": settings}, facts=facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, the mean lengths of the fields, and the settings."""
         fields = (1 + len(SHORT),) if self.combine == "scores" else ()
         return {
-            "idf": ArraySpec("float32", (*fields, document[COUNTS]), least=0),
+            "idf": ArraySpec("float32", (*fields, sizes[f"document {COUNTS}"]), least=0),
             "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=1e-9),
             "settings": ArraySpec("float64", (len(_TRIED),), least=0),
         }

@@ -14,16 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.models.base import (
-    Arrays,
-    Columns,
-    FitOptions,
-    FittedModel,
-    Model,
-    Side,
-    Widths,
-    fitted,
-)
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.models.base import Columns, FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts
@@ -62,7 +54,7 @@ class InDegree(Model):
         facts = {"linked": len(linked), "most_links": int(links.max(initial=0))}
         return fitted(self, task, arrays, facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the fingerprints of the linked documents, and their links."""
         return {
             "known": ArraySpec("uint64", ("known",), order="ascending"),

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs
+from ssi_core.arrays import POSITIVE, ArraySpec, ArraySpecs, Size
 from ssi_core.bounds import Count, Mixed, Values
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.estimator import Sizes
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Float64, Task, TextMatrix, Texts, View
 from ssi_core.views.statistics import share_of
@@ -63,10 +64,10 @@ class LanguageModel(Model):
             arrays = {**fitted.arrays, "background": np.array([weight])}
             yield replace(fitted, arrays=arrays, facts={"background": weight})
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the share of each word, and the weight that was chosen."""
         return {
-            "share": share_spec(document["counts"]),
+            "share": share_spec(sizes["document counts"]),
             "background": ArraySpec("float64", (1,), least=POSITIVE, most=1),
         }
 
@@ -97,7 +98,7 @@ def shares(counts: TextMatrix) -> Float64:
     return share_of(np.bincount(counts.indices, counts.data, minlength=counts.shape[1]))
 
 
-def share_spec(words: int) -> ArraySpec:
+def share_spec(words: Size) -> ArraySpec:
     """Declare what `shares` returns."""
     return ArraySpec("float64", (words,), least=POSITIVE, most=1)
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
+from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
-from ssi_core.kernels.topk import top_k
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, fitted
+from ssi_core.estimator import Sizes
+from ssi_core.kernels.ranking.topk import top_k
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, TextMatrix, Texts, View
@@ -76,10 +77,15 @@ class QueryExpansion(Model):
         }
         return replace(_with(self, task, arrays, expansion, beta), facts=facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the collection, its ids, and what was chosen."""
         return {
-            **csr_specs("documents", document[self.view], ("indptr", "indices", "data"), "float32"),
+            **csr_specs(
+                "documents",
+                sizes[f"document {self.view}"],
+                CSR_PARTS,
+                "float32",
+            ),
             "ids": ArraySpec("str", ("documents",)),
             "expansion": ArraySpec("int64", (1,), least=0, most=max(self.expansions)),
             "beta": ArraySpec("float32", (1,), least=0, most=max(self.betas)),

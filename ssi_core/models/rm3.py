@@ -12,12 +12,13 @@ from scipy import sparse
 
 from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Part, Share, Tries, Values
+from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Widths, Words, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Words, fitted
+from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.parts import Parts, arrays_of, fitted_parts
 from ssi_core.models.query_expansion import top_documents
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
@@ -146,12 +147,12 @@ class Rm3(Parts):
         }
         return replace(_with(fit, chosen), facts=fit.facts | facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the first pass, the documents by words and by rows, and the settings."""
-        words, tried = document[COUNTS], (max(self.documents), max(self.terms), 1)
+        words, tried = sizes[f"document {COUNTS}"], (max(self.documents), max(self.terms), 1)
         ranked, share = ([f"{name}_{part}" for part in CSR_PARTS] for name in ("ranked", "share"))
         return {
-            **super().array_specs(query, document),
+            **super().array_specs(sizes),
             "known": ArraySpec("uint64", ("known documents",), order="ascending"),
             "place": ArraySpec("int32", ("known documents",), index="documents"),
             **csr_specs("documents", words, share, "float32"),

@@ -17,17 +17,9 @@ from ssi_core import files
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Values
 from ssi_core.corpus import inputs
+from ssi_core.estimator import Arrays, Sizes
 from ssi_core.evaluation.trec import escape
-from ssi_core.models.base import (
-    Arrays,
-    Columns,
-    FitOptions,
-    FittedModel,
-    Model,
-    Side,
-    Widths,
-    fitted,
-)
+from ssi_core.models.base import Columns, FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
@@ -106,7 +98,7 @@ class TrecRun(Model):
         }
         return fitted(self, task, arrays, facts)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the digests of queries and documents, and the scores."""
         return {
             "queries": ArraySpec("uint64", ("queries",), order="ascending"),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.random import next_uint64
+from ssi_core.kernels.training.random import next_uint64
 
 COMMUNITIES = 50
 """Communities of a subject."""

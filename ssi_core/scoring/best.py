@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssi_core.kernels.topk import best_again, top_k
+from ssi_core.kernels.ranking.topk import best_again, top_k
 from ssi_core.scoring.inner import pairs_of
 from ssi_core.scoring.vectors import Inner, Vectors, wide
 from ssi_core.types import Float32, Int32

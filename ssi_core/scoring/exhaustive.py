@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.exhaustive import best_one_by_one, best_together
+from ssi_core.kernels.ranking.exhaustive import best_one_by_one, best_together
+from ssi_core.kernels.ranking.tiles import LANES, ROWS
 from ssi_core.kernels.sparse import Csr
-from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.tiles import LANES, ROWS
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring.half import readable
 from ssi_core.types import Float32, Int32, Int64
 
@@ -48,7 +48,7 @@ def best_of_all(
     Returns
     -------
     int32 and float32 (m, k)
-        As `kernels.exhaustive.best_one_by_one` writes them.
+        As `kernels.ranking.exhaustive.best_one_by_one` writes them.
     """
     if words is None or postings is None:
         assert queries is not None

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
+from ssi_core.kernels.ranking.topk import top_k
 from ssi_core.kernels.sparse import Csr, csr
-from ssi_core.kernels.topk import top_k
 from ssi_core.scoring.vectors import Several, Vectors
 from ssi_core.types import Float32, Int32, Int64
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.scores import products_with_half, widen_rows
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.ranking.scores import products_with_half, widen_rows
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32
 
@@ -31,11 +31,8 @@ def readable(rows: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(rows, np.float32)
 
 
-def inner_products(queries: Float32, documents: NDArray[Any]) -> Float32:
-    """Return ``queries @ documents.T``, float32, of documents in float32 or float16."""
-    if documents.dtype != np.float16:
-        products: Float32 = queries @ documents.T
-        return products
+def half_products(queries: Float32, documents: NDArray[Any]) -> Float32:
+    """Return ``queries @ documents.T``, float32, of documents in float16."""
     n, width = documents.shape
     products = np.empty((len(queries), n), np.float32)
     converted = converts_float16()

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.candidates import best_by_words
-from ssi_core.kernels.scores import add_pairs, add_sparse
+from ssi_core.kernels.ranking.candidates import best_by_words
+from ssi_core.kernels.ranking.scores import add_pairs, add_sparse
 from ssi_core.kernels.sparse import Csr, csr
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring.exhaustive import best_of_all
 from ssi_core.scoring.formula import ROWS_BYTES, Formula, blas, in_parts
-from ssi_core.scoring.half import inner_products
+from ssi_core.scoring.half import half_products
 from ssi_core.scoring.vectors import Inner, Vectors, wide
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 
@@ -32,7 +32,7 @@ class InnerProducts(Formula[Inner]):
         ready = self.ready
         if queries.dense is not None and ready.vectors.dense is not None:
             with blas().limit(limits=ready.threads, user_api="blas"):
-                scores = inner_products(queries.dense, ready.vectors.dense)
+                scores = _products(queries.dense, ready.vectors.dense)
         else:
             scores = np.zeros((len(queries), ready.count), np.float32)
         if queries.sparse is not None and ready.postings is not None:
@@ -145,3 +145,11 @@ def _met(queries: Inner, rows: Any) -> TextMatrix:
     assert queries.sparse is not None
     assert queries.projection is not None
     return queries.projection(queries.sparse[rows])
+
+
+def _products(queries: Float32, documents: NDArray[Any]) -> Float32:
+    """Return ``queries @ documents.T``, float32, of documents in float32 or float16."""
+    if documents.dtype == np.float16:
+        return half_products(queries, documents)
+    products: Float32 = queries @ documents.T
+    return products

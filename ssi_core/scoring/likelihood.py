@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.scores import add_likelihoods
+from ssi_core.kernels.ranking.scores import add_likelihoods
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring.formula import Formula, blas, in_parts
 from ssi_core.scoring.vectors import Likelihood, wide
 from ssi_core.types import Float32, Int32, TextMatrix

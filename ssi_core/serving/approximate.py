@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ssi_core import files, resources, store
-from ssi_core.resources import Cost
 from ssi_core.scoring.best import best_of
 from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.serving.candidates import Near, PartScores
-from ssi_core.serving.graph import Graph, faiss, graph_cost, write_graph
+from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.ranked import Scores
 from ssi_core.serving.searcher import Searcher, known, texts_of
 from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
-from ssi_core.types import BadInput, Float32, Int32
+from ssi_core.types import BadInput, Int32
 
 _log = logging.getLogger(__name__)
 
@@ -26,57 +23,19 @@ _log = logging.getLogger(__name__)
 _ASKED, _FEWEST = 200, 20
 _K = 10
 _BLOCK = 16
-_SMALLER = "Take --candidates codes, which are smaller, or search exactly."
+_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
+"""Numbers of documents to look at."""
+_KIND, _FILE = "codes", "codes.npy"
 
 
-@dataclass(frozen=True)
-class _Way:
-    """A way to find documents near a query.
-
-    Attributes
-    ----------
-    file : str
-        Name of its file.
-    sizes : tuple of int
-        Numbers of documents to look at.
-    write : callable
-        Writes the file of the documents' vectors.
-    read : callable
-        Reads it, for the same vectors.
-    cost : callable
-        Memory that writing or reading it takes, and its disk.
-    """
-
-    file: str
-    sizes: tuple[int, ...]
-    write: Callable[[Float32, Path], None]
-    read: Callable[[Float32, Path], Near]
-    cost: Callable[[Float32], Cost]
-
-
-WAYS: Mapping[str, _Way] = {
-    "graph": _Way(
-        "graph.faiss",
-        (16, 32, 64, 128, 256, 512, 1024),
-        write_graph,
-        lambda dense, path: Graph(path),
-        graph_cost,
-    ),
-    "codes": _Way(
-        "codes.npy", (64, 128, 256, 512, 1024, 2048, 4096), write_signs, SignCodes, signs_cost
-    ),
-}
-"""Name -> way to find documents near a query; the name is the kind of its artefact."""
-
-
-def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -> Searcher:
+def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
     """Return a searcher that looks at as few documents as give the recall, or ``base`` itself.
 
     Recall is the share of the 10 best documents that are found, on average over titles of up to 200
     documents drawn at random, asked as queries. It is measured for several numbers of documents to
-    look at when the graph or the codes are made, kept in their manifest, and is `Searcher.recall`
-    of what comes back: that of the largest number where none is enough. What is damaged is made
-    again.
+    look at when the codes of the documents (`serving.signs`) are made, kept in their manifest, and
+    is `Searcher.recall` of what comes back: that of the largest number where none is enough. What
+    is damaged is made again.
 
     The search stays exact, and a warning says why, where the model has no dense vectors, or knows
     the words of too few titles to measure anything.
@@ -86,22 +45,15 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
     base : Searcher
         Exact searcher.
     place : Path
-        Directory that keeps graphs or codes, by key.
+        Directory that keeps codes, by key.
     recall : float
         Wanted share, 0..1.
-    by : str
-        "graph" (`serving.graph`) or "codes" (`serving.signs`).
 
     Raises
     ------
-    BadInput
-        The library of graphs is not installed.
     Refused
-        The graph, or the codes, do not fit the memory or cannot be written.
+        The codes do not fit the memory or cannot be written.
     """
-    if by == "graph":
-        faiss()
-    way = WAYS[by]
     dense = base.index.vectors.dense
     if dense is None:
         return _exact(base, "it has no vectors of documents to look among")
@@ -114,30 +66,27 @@ def approximate(base: Searcher, place: Path, recall: float, by: str = "graph") -
         "index": base.index.artefact.key,
         "dense": store.digest_file(base.index.path / "dense.npy"),
     }
-    configuration = {"titles": _ASKED, "sizes": list(way.sizes)}
-    key = store.key_of(by, configuration, parents)
+    configuration = {"titles": _ASKED, "sizes": list(_SIZES)}
+    key = store.key_of(_KIND, configuration, parents)
     path = place / key
-    cost = way.cost(dense)
+    cost = signs_cost(dense)
     # What is kept already takes memory alone.
     disk = 0 if path.exists() else cost.disk
-    remedy = _SMALLER if by == "graph" else ""
-    resources.require(
-        f"approximate search by {by}", memory=cost.memory, directory=place, disk=disk, remedy=remedy
-    )
+    resources.require("approximate search", memory=cost.memory, directory=place, disk=disk)
     try:
-        return _opened(base, path, recall, by)
+        return _opened(base, path, recall)
     except BadInput as error:
         if path.exists():
             _log.warning("%s It is done now.", error)
     with store.create(
-        path, kind=by, key=key, configuration=configuration, parents=parents
+        path, kind=_KIND, key=key, configuration=configuration, parents=parents
     ) as building:
-        file = building.path / way.file
-        way.write(dense, file)
+        file = building.path / _FILE
+        write_signs(dense, file)
         building.counts["sha256"] = store.digest_file(file)
         building.counts["titles"] = len(queries)
-        building.counts["recall"] = _recalls(base, way, file, queries)
-    return _opened(base, path, recall, by)
+        building.counts["recall"] = _recalls(base, file, queries)
+    return _opened(base, path, recall)
 
 
 def _exact(base: Searcher, why: str) -> Searcher:
@@ -145,17 +94,17 @@ def _exact(base: Searcher, why: str) -> Searcher:
     return base
 
 
-def _opened(base: Searcher, path: Path, recall: float, by: str) -> Searcher:
-    way, vectors = WAYS[by], base.index.vectors
+def _opened(base: Searcher, path: Path, recall: float) -> Searcher:
+    vectors, file = base.index.vectors, path / _FILE
     assert vectors.dense is not None
-    counts = store.read(path, by).counts
+    counts = store.read(path, _KIND).counts
     with files.reading(path / store.MANIFEST):
         measured = {int(size): float(share) for size, share in counts["recall"].items()}
         digest = counts["sha256"]
-    with files.reading(path / way.file):
-        if store.digest_file(path / way.file) != digest:
+    with files.reading(file):
+        if store.digest_file(file) != digest:
             raise ValueError("not what was written")
-        near = way.read(vectors.dense, path / way.file)
+        near = SignCodes(vectors.dense, file)
     size = min((size for size, share in measured.items() if share >= recall), default=max(measured))
     ranked = [replace(base.ranked[0], scores=PartScores(near, vectors, size))]
     return Searcher(base.fitted, base.index, ranked, recall=measured[size])
@@ -169,13 +118,13 @@ def _titles(base: Searcher) -> Vectors:
     return base.embed(queries.take(np.flatnonzero(known(queries))), side)
 
 
-def _recalls(base: Searcher, way: _Way, file: Path, queries: Vectors) -> dict[str, float]:
+def _recalls(base: Searcher, file: Path, queries: Vectors) -> dict[str, float]:
     """Return the recall by number of documents looked at."""
     vectors, recalls = base.index.vectors, {}
     assert vectors.dense is not None
     best = _best(base.ranked[0].scores, queries)
-    scores = PartScores(way.read(vectors.dense, file), vectors, 0)
-    for scores.size in way.sizes:
+    scores = PartScores(SignCodes(vectors.dense, file), vectors, 0)
+    for scores.size in _SIZES:
         met = (best[:, :, None] == _best(scores, queries)[:, None, :]).any(axis=2)
         recalls[str(scores.size)] = float(met.mean())
     return recalls

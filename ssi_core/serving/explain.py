@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel, Side, Words, require_served
-from ssi_core.models.mixture import PRIME
+from ssi_core.models.combined.mixture import PRIME
 from ssi_core.scoring.vectors import Inner, Likelihood, SecondStage, TwoStage, Vectors
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.files import MAKE_AGAIN
-from ssi_core.kernels.candidates import nearest_by_signs
+from ssi_core.kernels.ranking.candidates import nearest_by_signs
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import wide
 from ssi_core.types import Float32, Int32

@@ -51,15 +51,15 @@ from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.spec import ANCHOR, ANCHORS, JUDGEMENT, LINK, SELF, TITLES, words_of
 from ssi_core.tasks.split import (
     NO_SIDE,
-    SIDES,
+    SPLITS,
     TEST,
     TRAIN,
     VALID,
-    Sides,
+    Splits,
     side_of_documents,
     side_of_rows,
 )
-from ssi_core.tasks.task_builder import Making, Names
+from ssi_core.tasks.task_builder import Names, TaskBuilder
 from ssi_core.tasks.texts import write_two_sided
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, Pairs, Task
@@ -74,7 +74,7 @@ def place_of(task: Path, kind: str) -> Path:
     return task / BESIDE / kind.replace(":", "-")
 
 
-def write_pairs_beside(making: Making) -> Mapping[str, Names]:
+def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
     """Write the pairs of each kind beside a task that has its own; return the names among them.
 
     Raises
@@ -82,49 +82,49 @@ def write_pairs_beside(making: Making) -> Mapping[str, Names]:
     BadInput
         A kind has no pair to learn from.
     """
-    divided = _Divided(making)
+    divided = _Divided(builder)
     names: dict[str, Names] = {}
     counts: dict[str, dict[str, Any]] = {}
-    if making.spec.beside:
-        making.counts[BESIDE] = counts
-    for kind in making.spec.beside:
-        place = place_of(making.path, kind)
+    if builder.spec.beside:
+        builder.counts[BESIDE] = counts
+    for kind in builder.spec.beside:
+        place = place_of(builder.path, kind)
         place.mkdir(parents=True)
         facts = counts[kind] = {}
         if kind in (ANCHORS, TITLES):
             named = divided.names(kind)
-            facts["pairs"], facts["queries"], names[kind] = write_names(making, place, named)
+            facts["pairs"], facts["queries"], names[kind] = write_names(builder, place, named)
             facts |= divided.skipped[kind]
         else:
             rows, sides = divided.pairs(kind)
             seen = np.where(sides == TEST, NO_SIDE, sides)
             facts["pairs"] = write_pairs(place / PAIRS, rows, seen)
-        if not facts["pairs"][SIDES[TRAIN]]:
+        if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
-                f"{making.collection.path}: beside={kind!r}: of its pairs none is left to learn "
+                f"{builder.collection.path}: beside={kind!r}: of its pairs none is left to learn "
                 "from. Ingest more documents, or leave it out (--beside)."
             )
     return names
 
 
-def write_queries_beside(making: Making, names: Mapping[str, Names], view: TextView) -> None:
+def write_queries_beside(builder: TaskBuilder, names: Mapping[str, Names], view: TextView) -> None:
     """Write the queries of each kind, in the words of the documents."""
-    for kind in making.spec.beside:
-        place, facts = place_of(making.path, kind), making.counts[BESIDE][kind]
+    for kind in builder.spec.beside:
+        place, facts = place_of(builder.path, kind), builder.counts[BESIDE][kind]
         if kind in names:
-            write_name_queries(making, place, names[kind], view)
+            write_name_queries(builder, place, names[kind], view)
         elif kind == LINK:
-            write_two_sided(making, place, view)
+            write_two_sided(builder, place, view)
         else:
             facts |= write_keyword_queries(
                 place,
-                making.documents.select("id", "title"),
-                load_csr(matrix_path(making.path / MATRICES, COUNTS)),
+                builder.documents.select("id", "title"),
+                load_csr(matrix_path(builder.path / MATRICES, COUNTS)),
                 view.statistics,
-                [Weighting(COUNTS), *making.spec.weightings],
+                [Weighting(COUNTS), *builder.spec.weightings],
                 words=words_of(kind),
-                draws=making.spec.query_draws,
-                seed=making.spec.split_seed,
+                draws=builder.spec.query_draws,
+                seed=builder.spec.split_seed,
                 known=not kind.startswith(LINK),
             )
 
@@ -141,8 +141,8 @@ def _open(task: Task, path: Path, kind: str) -> Task:
     return replace(
         task,
         queries=load_queries(place, task.documents),
-        train=load_pairs(place, SIDES[TRAIN]),
-        valid=load_pairs(place, SIDES[VALID]),
+        train=load_pairs(place, SPLITS[TRAIN]),
+        valid=load_pairs(place, SPLITS[VALID]),
         test=Pairs.of(()),
         exclude=load_exclude(place, len(task.documents)),
         auxiliary={},
@@ -157,22 +157,22 @@ class _Divided:
 
     Attributes
     ----------
-    making : Making
+    builder : TaskBuilder
         With the task's own pairs on the disk.
     skipped : mapping
         Kind of names -> counts of what was left out, by reason.
     """
 
-    making: Making
+    builder: TaskBuilder
     skipped: Mapping[str, dict[str, Any]] = field(default_factory=lambda: {ANCHORS: {}, TITLES: {}})
 
-    def pairs(self, kind: str) -> tuple[Int32, Sides]:
+    def pairs(self, kind: str) -> tuple[Int32, Splits]:
         """Return the pairs of documents, or of words of them, and their sides."""
         if not kind.startswith(LINK):
             rows = np.arange(len(self.documents), dtype=np.int32)
             return np.column_stack([rows, rows]), self.documents
         rows, sides = self.links
-        if kind != LINK and self.making.spec.relevant == SELF:
+        if kind != LINK and self.builder.spec.relevant == SELF:
             sides = np.maximum(sides, self.documents[rows[:, 0]])
         return rows, sides
 
@@ -187,69 +187,69 @@ class _Divided:
         return sided if kind == TITLES else sided.filter(pl.col("link") <= pl.col("side"))
 
     @cached_property
-    def documents(self) -> Sides:
+    def documents(self) -> Splits:
         """Side of each document; none of a cold one."""
-        making = self.making
-        sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
-        if making.spec.cold:
-            sides[load_array(making.path / COLD)] = NO_SIDE
+        builder = self.builder
+        sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
+        if builder.spec.cold:
+            sides[load_array(builder.path / COLD)] = NO_SIDE
         return sides
 
     @cached_property
-    def links(self) -> tuple[Int32, Sides]:
+    def links(self) -> tuple[Int32, Splits]:
         """Links of training and validation, sorted, and their sides."""
-        making, spec = self.making, self.making.spec
+        builder, spec = self.builder, self.builder.spec
         if spec.relevant == LINK:
-            parts = [load_pairs(making.path, SIDES[side]).rows for side in (TRAIN, VALID)]
+            parts = [load_pairs(builder.path, SPLITS[side]).rows for side in (TRAIN, VALID)]
             rows = np.concatenate(parts)
             sides = np.repeat(np.array([TRAIN, VALID], np.int8), [len(part) for part in parts])
             order = np.argsort(keys(rows))
             return rows[order], sides[order]
-        rows, titles = links_of(making), making.documents["title"]
+        rows, titles = links_of(builder), builder.documents["title"]
         sides = side_of_rows(titles, rows, seed=spec.split_seed)
-        if making.frozen:
-            sides[excluded_pairs(making.frozen, LINK, titles, titles, rows)] = TEST
+        if builder.frozen:
+            sides[excluded_pairs(builder.frozen, LINK, titles, titles, rows)] = TEST
         if spec.relevant == ANCHOR:
             sides = np.maximum(sides, self._sides_of_anchors(rows))
         return rows[sides != TEST], sides[sides != TEST]
 
-    def _sides_of_anchors(self, rows: Int32) -> Sides:
+    def _sides_of_anchors(self, rows: Int32) -> Splits:
         """Return the last side of the anchors of each link."""
         worded = self.anchors.drop("side").join(self.wordings, on="key")
         last = worded.group_by("s", "d").agg(pl.col("side").max())
         links = _frame(rows, np.zeros(len(rows), np.int8), "none")
         joined = links.join(last, on=["s", "d"], how="left", maintain_order="left")
-        sides: Sides = joined["side"].fill_null(TRAIN).to_numpy()
+        sides: Splits = joined["side"].fill_null(TRAIN).to_numpy()
         return sides
 
     @cached_property
     def anchors(self) -> pl.DataFrame:
         """Anchors with the rows s of their sources: d, key, text, weight, side."""
-        anchors = anchors_of(self.making, self.skipped[ANCHORS], "text", "source", "target")
-        ids = self.making.documents.select(source="id").with_row_index("s")
+        anchors = anchors_of(self.builder, self.skipped[ANCHORS], "text", "source", "target")
+        ids = self.builder.documents.select(source="id").with_row_index("s")
         return anchors.join(ids, on="source")
 
     @cached_property
     def titles(self) -> pl.DataFrame:
         """Titles and redirects: d, key, text, weight, side."""
-        return titles_of(self.making, self.skipped[TITLES])
+        return titles_of(self.builder, self.skipped[TITLES])
 
     @cached_property
     def wordings(self) -> pl.DataFrame:
         """Side of each wording, the last of those that the kinds of queries give it."""
-        kinds = self.making.spec.kinds
+        kinds = self.builder.spec.kinds
         sided = [getattr(self, kind).select("key", "side") for kind in (ANCHORS, TITLES)
                  if kind in kinds]  # fmt: skip
-        if self.making.spec.relevant == JUDGEMENT:
+        if self.builder.spec.relevant == JUDGEMENT:
             sided.append(self._judged())
         sides: pl.DataFrame = pl.concat(sided).group_by("key").agg(pl.col("side").max())
         return sides
 
     def _judged(self) -> pl.DataFrame:
         """Return the wordings of the judged queries, which are the test."""
-        collection = self.making.collection
+        collection = self.builder.collection
         texts = files.read_strings(collection.parts("queries"), "text", remedy=INGEST)["text"]
-        language = language_of(collection.path, self.making.documents["language"])
+        language = language_of(collection.path, self.builder.documents["language"])
         wordings = [" ".join(tokenize(text, language)) for text in texts]
         return pl.DataFrame(
             {"key": wordings, "side": np.full(len(wordings), TEST, np.int8)},
@@ -257,7 +257,7 @@ class _Divided:
         )
 
 
-def _frame(rows: Int32, sides: Sides, name: str) -> pl.DataFrame:
+def _frame(rows: Int32, sides: Splits, name: str) -> pl.DataFrame:
     """Return the rows s and d of links, and their sides under a name."""
     ends = {"s": rows[:, 0].astype(np.uint32), "d": rows[:, 1].astype(np.uint32)}
     return pl.DataFrame({**ends, name: sides})

@@ -31,7 +31,7 @@ from ssi_core.tasks.names import (
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import NO_LINKS, TaskSpec, spec_of
-from ssi_core.tasks.task_builder import Making, Reading
+from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations
 from ssi_core.types import BadInput, Progress
@@ -41,7 +41,7 @@ from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 
-_PAIRS: Mapping[str, Callable[[Making], Reading]] = {
+_PAIRS: Mapping[str, Callable[[TaskBuilder], Reading]] = {
     kinds.LINK: write_links,
     kinds.TRANSLATION: write_translations,
     kinds.LINK_OF_TRANSLATION: write_translations,
@@ -185,26 +185,26 @@ def _write_task(
         queries = collection.names("queries")
     for texts in (documents, queries):
         language_of(collection.path, texts["language"])
-    making = Making(collection, spec, frozen, building, progress, documents, queries, where)
-    reading = _PAIRS[spec.relevant](making)
+    builder = TaskBuilder(collection, spec, frozen, building, progress, documents, queries, where)
+    reading = _PAIRS[spec.relevant](builder)
     if _has_anchors(spec, collection):
-        write_anchored(making)
-    names_beside = write_pairs_beside(making)
-    _link_texts(making)
+        write_anchored(builder)
+    names_beside = write_pairs_beside(builder)
+    _link_texts(builder)
     if spec.has_fields:
-        write_fields(making)
-    query_view, view = write_texts(making, reading)
-    _write_queries(making, reading, query_view, view, translations)
-    write_queries_beside(making, names_beside, view)
+        write_fields(builder)
+    query_view, view = write_texts(builder, reading)
+    _write_queries(builder, reading, query_view, view, translations)
+    write_queries_beside(builder, names_beside, view)
     if spec.hashings:
-        making.counts["hashed"] = write_hashed_views(
-            making.path,
-            making.path / MATRICES,
+        builder.counts["hashed"] = write_hashed_views(
+            builder.path,
+            builder.path / MATRICES,
             spec.hashings,
             view,
             texts=lambda: texts_of(collection),
             fitting=reading.documents,
-            queries=None if spec.query_words is None else making.path / QUERY_MATRICES,
+            queries=None if spec.query_words is None else builder.path / QUERY_MATRICES,
             progress=progress,
             blocks=None if where == LOCAL else building.work("dice"),
             where=where,
@@ -224,28 +224,28 @@ def _names(spec: TaskSpec, manifest: Mapping[str, int], *, anchored: bool) -> in
     return sum(numbers.get(kind, 0) for kind in read)
 
 
-def _link_texts(making: Making) -> None:
+def _link_texts(builder: TaskBuilder) -> None:
     """Give the documents' files a second name in the task, whose index shows what they say."""
-    with PartWriter(making.path / RAW, DOCUMENTS) as texts:
-        texts.link_all(making.collection.parts("documents"))
+    with PartWriter(builder.path / RAW, DOCUMENTS) as texts:
+        texts.link_all(builder.collection.parts("documents"))
 
 
 def _write_queries(
-    making: Making, reading: Reading, query_view: TextView, view: TextView, given: Path | None
+    builder: TaskBuilder, reading: Reading, query_view: TextView, view: TextView, given: Path | None
 ) -> None:
     """Write queries that are made of other texts, or are read in the words of the documents."""
-    spec, weightings = making.spec, [Weighting(COUNTS), *making.spec.weightings]
+    spec, weightings = builder.spec, [Weighting(COUNTS), *builder.spec.weightings]
     if spec.relevant == kinds.JUDGEMENT:
-        making.counts["judged"] = write_judged(making, view)
+        builder.counts["judged"] = write_judged(builder, view)
     elif reading.names is not None:
-        write_name_queries(making, making.path, reading.names, view)
+        write_name_queries(builder, builder.path, reading.names, view)
     elif reading.goals is not None:
-        write_goals(making.path, making.documents, reading.goals, view.statistics, weightings)
+        write_goals(builder.path, builder.documents, reading.goals, view.statistics, weightings)
     elif spec.query_words is not None:
-        making.counts["keywords"] = write_keyword_queries(
-            making.path,
-            making.documents.select("id", "title"),
-            load_csr(matrix_path(making.path / MATRICES, COUNTS)),
+        builder.counts["keywords"] = write_keyword_queries(
+            builder.path,
+            builder.documents.select("id", "title"),
+            load_csr(matrix_path(builder.path / MATRICES, COUNTS)),
             view.statistics,
             weightings,
             words=spec.query_words,
@@ -255,6 +255,6 @@ def _write_queries(
         )
     elif spec.rewritings:
         assert reading.kept is not None
-        write_rewritten(making, reading.kept, query_view, view, given)
-    elif making.same:
-        write_two_sided(making, making.path, view)
+        write_rewritten(builder, reading.kept, query_view, view, given)
+    elif builder.same:
+        write_two_sided(builder, builder.path, view)

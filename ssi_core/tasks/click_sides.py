@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.tasks.split import BOUNDS, SIDES, side_of_documents, side_of_links
+from ssi_core.tasks.split import BOUNDS, SPLITS, side_of_documents, side_of_links
 from ssi_core.types import BadInput
 
 
@@ -51,7 +51,7 @@ def with_sides_of(
     if others["timestamp"].null_count():
         raise BadInput(f"{where}: some of its slates have no time. Split otherwise (--split).")
     began = rows.select("side", began=_began())
-    ends = [began.filter(pl.col("side") <= number)["began"].max() for number in range(len(SIDES))]
+    ends = [began.filter(pl.col("side") <= number)["began"].max() for number in range(len(SPLITS))]
     side = sum(
         ((pl.col("timestamp") > end).cast(pl.Int8) for end in ends[:-1] if end is not None),
         pl.lit(0, pl.Int8),

@@ -32,8 +32,8 @@ from ssi_core.tasks.judged import read_judgements, write_test_lists
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.slates import write_exposed, write_pairs_of, write_shown, write_slates
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
-from ssi_core.tasks.task_builder import Making, Mask, Reading
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN
+from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.types import BadInput, Int32, Weights
 
 _OF_PAIRS = ("passed", "grade")
@@ -57,44 +57,44 @@ def counted_rows(collection: Collection) -> int:
     return rows + int(skipped.get("row_of_slate_without_click", 0))
 
 
-def write_clicks(making: Making) -> Reading:
+def write_clicks(builder: TaskBuilder) -> Reading:
     """Write the pairs, slates and showings of a task of clicks, and its candidates."""
-    return _Events(making).write()
+    return _Events(builder).write()
 
 
 class _Events:
     """The rows of a log on the sides of a split."""
 
-    def __init__(self, making: Making) -> None:
-        self.making, self.spec, self.path = making, making.spec, making.path
-        self.where = making.collection.path
-        self.weights = weights_of(making.collection)
+    def __init__(self, builder: TaskBuilder) -> None:
+        self.builder, self.spec, self.path = builder, builder.spec, builder.path
+        self.where = builder.collection.path
+        self.weights = weights_of(builder.collection)
         self.judged: pl.Series | None = None
         if self.spec.tests_judged:
-            self.judged = read_judgements(making.collection)["target"].unique()
-        if self.spec.vocabularies == "two" and making.same:
+            self.judged = read_judgements(builder.collection)["target"].unique()
+        if self.spec.vocabularies == "two" and builder.same:
             raise BadInput(
                 f"{self.where}: what is clicked are the pages themselves. Take one vocabulary."
             )
 
     def write(self) -> Reading:
         """Number the rows, give them sides, and write what follows from them."""
-        making, reading = self.making, Reading.of_all(self.making)
+        builder, reading = self.builder, Reading.of_all(self.builder)
         rows = self._unjudged(self._numbered())
         goals = None
         if self.spec.queries == "goals":
             rows, goals = self._with_goals(rows)
-        queries = len(making.queries) if goals is None else len(goals)
+        queries = len(builder.queries) if goals is None else len(goals)
         rows = with_sides(rows, self.spec.division, self.spec.split_seed, self.where)
         rows = self._before_test(rows)
         exposure = self._count_exposure(rows)
         rows = self._without_frozen(rows)
         exposure = None if exposure is None else self._bar_frozen(exposure)
-        making.write_pools()
+        builder.write_pools()
         looked = exposure if self.weights == "relevance" else None
         counts = write_pairs_of(self.path / PAIRS, rows, looked)
         if self.judged is not None:
-            counts |= write_test_lists(making)
+            counts |= write_test_lists(builder)
             reading = replace(reading, queries=self._trained(rows))
         missing = [name for name, n in counts.items() if n == 0]
         if missing:
@@ -102,10 +102,10 @@ class _Events:
                 f"{self.where}: of its clicks none is left for {', '.join(missing)} when split "
                 f"by {self.spec.split}. Ingest a longer log, or split it otherwise (--split)."
             )
-        making.counts["pairs"] = counts
+        builder.counts["pairs"] = counts
         self._write_slates(rows, queries, exposure)
-        documents = len(making.documents)
-        if not making.same:
+        documents = len(builder.documents)
+        if not builder.same:
             write_exclude(self.path, np.empty((0, 2), np.int32), queries, documents)
         elif goals is not None:
             sources = rows.select("q", "query").unique().sort("q").to_numpy()
@@ -119,9 +119,9 @@ class _Events:
 
         ``passed`` is how often the row was shown and not clicked, ``grade`` null if it has none.
         """
-        rows = self.making.collection.frame("impressions")
+        rows = self.builder.collection.frame("impressions")
         if rows.is_empty():
-            clicked = self.making.collection.frame(collections.relation_at(collections.CLICK))
+            clicked = self.builder.collection.frame(collections.relation_at(collections.CLICK))
             rows = _rows_of_pairs(clicked.rename({"source": "query", "target": "document"}))
         return self._with_numbers(rows)
 
@@ -148,7 +148,7 @@ class _Events:
             return rows
         kept = rows.join(self.judged.to_frame("document_id"), on="document_id", how="anti")
         clicked = (part.filter("clicked").select("q", "d").n_unique() for part in (rows, kept))
-        self.making.skipped["pairs_of_judged_documents"] = next(clicked) - next(clicked)
+        self.builder.skipped["pairs_of_judged_documents"] = next(clicked) - next(clicked)
         return kept
 
     def _before_test(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -160,13 +160,13 @@ class _Events:
 
     def _trained(self, rows: pl.DataFrame) -> Mask:
         """Return which queries are of training, whose words count."""
-        trained = np.zeros(len(self.making.queries), np.bool_)
+        trained = np.zeros(len(self.builder.queries), np.bool_)
         trained[rows.filter(pl.col("side") == TRAIN)["q"].to_numpy()] = True
         return trained
 
     def _numbers(self, side: str, name: str, row: str) -> pl.DataFrame:
         """Return the row of each text of a side by its id."""
-        ids = getattr(self.making, side)["id"]
+        ids = getattr(self.builder, side)["id"]
         return pl.DataFrame({name: ids, row: np.arange(len(ids), dtype=np.int32)})
 
     def _count_exposure(self, rows: pl.DataFrame) -> pl.DataFrame | None:
@@ -183,12 +183,12 @@ class _Events:
 
     def _bar_frozen(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Take rows of pairs of frozen sets off the sides that are trained on."""
-        making = self.making
-        if not making.frozen:
+        builder = self.builder
+        if not builder.frozen:
             return rows
         ends = rows.select("query", "d").to_numpy()
-        names = making.queries["id"], making.documents["id"]
-        excluded = excluded_pairs(making.frozen, self.spec.relevant, *names, ends)
+        names = builder.queries["id"], builder.documents["id"]
+        excluded = excluded_pairs(builder.frozen, self.spec.relevant, *names, ends)
         held = pl.lit(pl.Series(excluded)) & (pl.col("side") != TEST)
         return rows.with_columns(
             side=pl.when(held).then(pl.lit(NO_SIDE, pl.Int8)).otherwise(pl.col("side"))
@@ -197,19 +197,19 @@ class _Events:
     def _without_frozen(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Take rows of frozen sets off, and count the clicked pairs among them."""
         rows = self._bar_frozen(rows)
-        if self.making.frozen:
+        if self.builder.frozen:
             gone = rows.filter((pl.col("side") == NO_SIDE) & pl.col("clicked"))
-            self.making.skipped["frozen_pairs"] = gone.select("query", "d").n_unique()
+            self.builder.skipped["frozen_pairs"] = gone.select("query", "d").n_unique()
         return rows
 
     def _with_goals(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Int32]:
         """Make a query of each page with each goal of its visitors; its rows, and both pages."""
-        if not self.making.same or rows["goal"].null_count() == len(rows):
+        if not self.builder.same or rows["goal"].null_count() == len(rows):
             raise BadInput(
                 f"{self.where}: no goals of visitors are known. Make a task of the queries of the "
                 "log (--queries queries)."
             )
-        self.making.skipped["clicks_without_goal"] = rows["goal"].null_count()
+        self.builder.skipped["clicks_without_goal"] = rows["goal"].null_count()
         known = rows.join(self._numbers("queries", "goal", "g"), on="goal")
         queries = known.select("query", "g").unique().sort("query", "g").with_row_index("q")
         queries = queries.with_columns(pl.col("q").cast(pl.Int32))
@@ -220,8 +220,8 @@ class _Events:
         self, rows: pl.DataFrame, queries: int, exposure: pl.DataFrame | None
     ) -> None:
         fixed = None
-        if collections.SHOWN in self.making.collection.relations:
-            shown = pl.concat(list(self.making.collection.ends(collections.SHOWN)))
+        if collections.SHOWN in self.builder.collection.relations:
+            shown = pl.concat(list(self.builder.collection.ends(collections.SHOWN)))
             fixed = (
                 shown.join(self._numbers("queries", "source", "query"), on="source")
                 .join(self._numbers("documents", "target", "d"), on="target")
@@ -230,10 +230,10 @@ class _Events:
         elif exposure is None and not rows["passed"].sum():
             return
         apart = self.spec.split == "pairs"
-        counts = self.making.counts
+        counts = self.builder.counts
         counts["slates"] = {
             side: write_slates(self.path, rows, fixed, number, apart=apart)
-            for number, side in enumerate(SIDES)
+            for number, side in enumerate(SPLITS)
             if number
         }
         if exposure is not None:
@@ -242,7 +242,7 @@ class _Events:
                 self.path, rows, exposure, queries, distinct=distinct
             )
             return
-        only_first = _rule(self.making.collection) == "first"
+        only_first = _rule(self.builder.collection) == "first"
         counts["shown_unclicked"] = write_shown(
             self.path, rows, fixed, queries, only_first=only_first
         )

@@ -20,7 +20,7 @@ from ssi_core.arrays import load_array
 from ssi_core.collection import Side
 from ssi_core.parts import Stage, once, run_parts
 from ssi_core.tasks.reading import texts_in
-from ssi_core.tasks.task_builder import Making, Mask
+from ssi_core.tasks.task_builder import Mask, TaskBuilder
 from ssi_core.views.bags import Counted
 from ssi_core.views.lexicon import Lexicon
 
@@ -73,7 +73,7 @@ def count_part(part: TextPart) -> None:
 
 
 def counted_texts(
-    making: Making,
+    builder: TaskBuilder,
     side: Side,
     kept: Mask | None,
     language: str,
@@ -81,22 +81,24 @@ def counted_texts(
     short: Sequence[Path] = (),
 ) -> Iterator[Counted]:
     """Count the texts of a side for a view; yield their batches in the order of the texts."""
-    place = making.building.work(f"counted-{view}-{side}").absolute()
+    place = builder.building.work(f"counted-{view}-{side}").absolute()
     mask = None
     if kept is not None:
         mask = place / _KEPT
         np.save(mask, kept, allow_pickle=False)
-    files = [path.absolute() for path in making.collection.parts(making.collection.table_of(side))]
+    files = [
+        path.absolute() for path in builder.collection.parts(builder.collection.table_of(side))
+    ]
     first, parts = 0, []
     for file, of_file in zip_longest(files, [path.absolute() for path in short]):
         parts.append(TextPart(file, mask, first, language, place / file.stem, of_file))
         if mask is not None:
             first += pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
     stage: Stage[TextPart, None] = Stage("count words", count_part, place, files)
-    with run_parts(stage, parts, making.where) as ended:
+    with run_parts(stage, parts, builder.where) as ended:
         for number, done in enumerate(ended, 1):
             done.result()
-            making.progress(0.5 * number / len(parts), "words")
+            builder.progress(0.5 * number / len(parts), "words")
     for part in parts:
         yield from _read(part.place)
 

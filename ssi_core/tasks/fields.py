@@ -28,81 +28,81 @@ from ssi_core.tasks.layout import FIELDS, PAIRS
 from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in, with_redirects
 from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
 from ssi_core.tasks.split import TRAIN, side_of_documents
-from ssi_core.tasks.task_builder import Making
+from ssi_core.tasks.task_builder import TaskBuilder
 from ssi_core.text import fields as names
 from ssi_core.text.tokenizer import tokenize
 
 
-def write_fields(making: Making) -> None:
+def write_fields(builder: TaskBuilder) -> None:
     """Write the short fields of the documents of a task; the pairs of the task are written."""
-    place = making.path / FIELDS
+    place = builder.path / FIELDS
     place.mkdir()
-    anchors, redirects = (_names(making, relation) for relation in (ANCHOR, REDIRECT))
-    hidden = _Names(making) if TITLES in (making.spec.queries, *making.spec.beside) else None
+    anchors, redirects = (_names(builder, relation) for relation in (ANCHOR, REDIRECT))
+    hidden = _Names(builder) if TITLES in (builder.spec.queries, *builder.spec.beside) else None
     first = 0
     counts = dict.fromkeys(names.SHORT, 0)
-    for part in making.collection.parts("documents"):
+    for part in builder.collection.parts("documents"):
         frame = fields_in(part)
         titles = with_redirects(frame[names.TITLE], redirects.slice(first, len(frame)))
         called = anchors.slice(first, len(frame)).alias(names.ANCHORS)
         frame, first = frame.with_columns(titles, called), first + len(frame)
         if hidden is not None:
             frame = hidden.left_out(frame)
-        chosen = [name for name in names.SHORT if name in making.spec.fields]
+        chosen = [name for name in names.SHORT if name in builder.spec.fields]
         nothing = [pl.lit("").alias(n) for n in names.SHORT if n not in chosen]
         frame = frame.select(*chosen, *nothing).select(names.SHORT)
         for name in names.SHORT:
             counts[name] += int((frame[name] != "").sum())
         frame.write_parquet(place / part.name, compression="zstd", compression_level=1)
-    making.counts["documents_with"] = counts
+    builder.counts["documents_with"] = counts
 
 
-def _names(making: Making, relation: str) -> pl.Series:
+def _names(builder: TaskBuilder, relation: str) -> pl.Series:
     """Return what each document is called, as far as it may be seen, a line each."""
-    ids = making.documents["id"]
+    ids = builder.documents["id"]
     field = names.ANCHORS if relation == ANCHOR else names.TITLE
-    if field not in making.spec.fields:
+    if field not in builder.spec.fields:
         return pl.Series([""]).new_from_index(0, len(ids))
-    called = _without_held_out(making, names_in(making.collection, relation), relation)
+    called = _without_held_out(builder, names_in(builder.collection, relation), relation)
     return lines_of(called, ids)
 
 
-def _without_held_out(making: Making, called: pl.DataFrame, relation: str) -> pl.DataFrame:
+def _without_held_out(builder: TaskBuilder, called: pl.DataFrame, relation: str) -> pl.DataFrame:
     """Leave out names whose wording, or whose link, is held out."""
     kept = called
-    if _asks_wordings(making):
-        language, wordings = _language(making), called["text"].unique()
+    if _asks_wordings(builder):
+        language, wordings = _language(builder), called["text"].unique()
         keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in wordings])
-        sides = side_of_documents(keys, seed=making.spec.split_seed)
+        sides = side_of_documents(keys, seed=builder.spec.split_seed)
         seen = pl.DataFrame({"text": wordings}).filter(pl.Series(sides == TRAIN))
         kept = called.join(seen, on="text", how="semi", maintain_order="left")
-    if making.spec.relevant == LINK and relation == ANCHOR:
-        rows = np.load(making.path / PAIRS / "train.npy")
-        ids = making.documents["id"]
+    if builder.spec.relevant == LINK and relation == ANCHOR:
+        rows = np.load(builder.path / PAIRS / "train.npy")
+        ids = builder.documents["id"]
         pairs = pl.DataFrame({"source": ids.gather(rows[:, 0]), "target": ids.gather(rows[:, 1])})
         kept = kept.join(pairs, on=["source", "target"], how="semi", maintain_order="left")
-    making.skipped[f"{relation}_held_out"] = len(called) - len(kept)
+    builder.skipped[f"{relation}_held_out"] = len(called) - len(kept)
     return kept
 
 
-def _language(making: Making) -> str:
-    return language_of(making.collection.path, making.documents["language"])
+def _language(builder: TaskBuilder) -> str:
+    return language_of(builder.collection.path, builder.documents["language"])
 
 
-def _asks_wordings(making: Making) -> bool:
+def _asks_wordings(builder: TaskBuilder) -> bool:
     """Tell whether wordings of links are queries, or are tested beside a task of links."""
-    return making.spec.relevant == LINK or ANCHORS in making.spec.kinds
+    return builder.spec.relevant == LINK or ANCHORS in builder.spec.kinds
 
 
 class _Names:
     """Names of the documents, which their fields must not repeat."""
 
-    def __init__(self, making: Making) -> None:
-        self._language = _language(making)
-        redirects = making.collection.redirects.select("target", "text").collect()
-        titles = making.documents.select(target="id", text="title")
+    def __init__(self, builder: TaskBuilder) -> None:
+        self._language = _language(builder)
+        redirects = builder.collection.redirects.select("target", "text").collect()
+        titles = builder.documents.select(target="id", text="title")
         named = pl.concat([titles, redirects]).group_by("target").agg("text")
-        ids = making.documents.select(target="id")
+        ids = builder.documents.select(target="id")
         self._names = ids.join(named, on="target", how="left", maintain_order="left")["text"]
         self._row = 0
 

@@ -26,8 +26,8 @@ from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.pairs import write_side
 from ssi_core.tasks.queries import load_queries, write_exclude, write_queries
-from ssi_core.tasks.split import SIDES, TEST, VALID, hash_titles, side_of_documents
-from ssi_core.tasks.task_builder import Making
+from ssi_core.tasks.split import SPLITS, TEST, VALID, hash_titles, side_of_documents
+from ssi_core.tasks.task_builder import TaskBuilder
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Int32, Pairs, Task, Texts
@@ -97,7 +97,7 @@ def given_folds(
     return folds
 
 
-def write_judged(making: Making, view: TextView) -> dict[str, Any]:
+def write_judged(builder: TaskBuilder, view: TextView) -> dict[str, Any]:
     """Write the queries of a collection, their judgements and folds, and its titles.
 
     Queries without a relevant document are left out and counted.
@@ -116,10 +116,10 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     BadInput
         A judgement is of no query or document, or fewer than five queries have one.
     """
-    spec, path, where = making.spec, making.path, making.collection.path
-    documents = making.documents
-    judgements, relevant = _with_relevant(making.collection)
-    queries = files.read_strings(making.collection.parts("queries"), "id", "text", remedy=INGEST)
+    spec, path, where = builder.spec, builder.path, builder.collection.path
+    documents = builder.documents
+    judgements, relevant = _with_relevant(builder.collection)
+    queries = files.read_strings(builder.collection.parts("queries"), "id", "text", remedy=INGEST)
     judged_queries = queries.join(judgements, left_on="id", right_on="source", how="semi")
     numbered = _numbered(judgements, judged_queries, documents, where)
     given = spec.split == "given"
@@ -136,7 +136,7 @@ def write_judged(making: Making, view: TextView) -> dict[str, Any]:
     folds = given_folds(judged_queries["id"], relevant, seed, where) if given else None
     np.save(path / PAIRS / _FOLDS, folds_of(judged_queries["id"], seed) if folds is None else folds)
     write_exclude(path, rows[:0], len(judged_queries), len(documents))
-    making.write_pools()
+    builder.write_pools()
     # A collection shows the number of a document that has no title.
     untitled = documents["title"] == documents["id"]
     titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
@@ -214,7 +214,7 @@ def _pairs(rows: Int32, grades: Float32) -> Pairs:
     return replace(Pairs(rows, ones, grades).take(relevant), not_relevant=rows[~relevant])
 
 
-def write_test_lists(making: Making) -> dict[str, int]:
+def write_test_lists(builder: TaskBuilder) -> dict[str, int]:
     """Write the judgements of a click log as its test; return how many pairs are relevant.
 
     Queries without a relevant document are left out and counted.
@@ -224,20 +224,20 @@ def write_test_lists(making: Making) -> dict[str, int]:
     BadInput
         The collection has no judgements, or none that says that a document is relevant.
     """
-    where = making.collection.path
-    judgements, relevant = _with_relevant(making.collection)
+    where = builder.collection.path
+    judgements, relevant = _with_relevant(builder.collection)
     if relevant.is_empty():
         raise BadInput(f"{where}: no judgement says that a document is relevant. {INGEST}")
-    numbered = _numbered(judgements, making.queries, making.documents, where)
+    numbered = _numbered(judgements, builder.queries, builder.documents, where)
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     pairs = _pairs(rows, numbered["grade"].to_numpy())
-    write_side(making.path, SIDES[TEST], pairs)
-    making.counts["judged"] = {
+    write_side(builder.path, SPLITS[TEST], pairs)
+    builder.counts["judged"] = {
         "queries": relevant["source"].n_unique(),
         "judgements": len(judgements),
         "relevant": len(relevant),
     }
-    return {SIDES[TEST]: len(pairs)}
+    return {SPLITS[TEST]: len(pairs)}
 
 
 def _with_relevant(collection: Collection) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -17,11 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.keywords import draw_entries
+from ssi_core.kernels.text.keywords import draw_entries
 from ssi_core.resources import require
 from ssi_core.tasks.pairs import follow, load_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
-from ssi_core.tasks.split import SIDES, hash_titles, mix
+from ssi_core.tasks.split import SPLITS, hash_titles, mix
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 from ssi_core.views.counting import row_blocks
 from ssi_core.views.statistics import Statistics
@@ -102,7 +102,7 @@ def write_keyword_queries(
         So many draws do not fit into memory or on the disk.
     """
     # Copies, because the files that they are mapped from are written over.
-    rows = {side: np.array(load_pairs(path, side).rows) for side in SIDES}
+    rows = {side: np.array(load_pairs(path, side).rows) for side in SPLITS}
     pairs = len(rows["train"]) * draws
     queries = len(np.unique(rows["train"][:, 0])) * draws
     require(
@@ -122,7 +122,7 @@ def write_keyword_queries(
         np.save(path / "pairs" / f"{side}.npy", follow(query, source, links))
         if not known:
             excluded.append(np.column_stack([query, source]))
-            excluded += [follow(query, source, rows[seen]) for seen in SIDES[:number]]
+            excluded += [follow(query, source, rows[seen]) for seen in SPLITS[:number]]
         sources.append(source)
         states.append(_states(documents["title"][linking], each, side, seed))
         first += len(source)
@@ -135,7 +135,7 @@ def write_keyword_queries(
     nonzeros = write_queries(path, ids, titles, blocks, statistics, weightings)
     held = _words_of(counts, idf, np.unique(source))
     return {
-        "queries": {side: len(part) for side, part in zip(SIDES, sources, strict=True)},
+        "queries": {side: len(part) for side, part in zip(SPLITS, sources, strict=True)},
         "nonzeros": nonzeros,
         "sources": len(held),
         "sources_with_fewer_words": int(np.count_nonzero(held < words)),

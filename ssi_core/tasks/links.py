@@ -5,64 +5,64 @@ from __future__ import annotations
 import numpy as np
 
 from ssi_core import collection
-from ssi_core.tasks.cold import cold_documents
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
 from ssi_core.tasks.spec import NO_LINKS
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
-from ssi_core.tasks.task_builder import Making, Reading
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
+from ssi_core.tasks.task_builder import Reading, TaskBuilder
+from ssi_core.tasks.training_part import cold_documents
 from ssi_core.types import BadInput, Int32
 
 
-def links_of(making: Making, relation: str = collection.LINK) -> Int32:
+def links_of(builder: TaskBuilder, relation: str = collection.LINK) -> Int32:
     """Read the links between documents, or between queries, as rows of both ends, sorted."""
-    texts = making.documents if relation == collection.LINK else making.queries
-    place = making.collection.path / collection.relation_at(relation)
-    return link_rows(making.collection.ends(relation), texts["id"], place)
+    texts = builder.documents if relation == collection.LINK else builder.queries
+    place = builder.collection.path / collection.relation_at(relation)
+    return link_rows(builder.collection.ends(relation), texts["id"], place)
 
 
-def write_links(making: Making) -> Reading:
+def write_links(builder: TaskBuilder) -> Reading:
     """Write the pairs of a task of links, and its candidates."""
-    spec = making.spec
-    of_documents = side_of_documents(making.documents["title"], seed=spec.split_seed)
+    spec = builder.spec
+    of_documents = side_of_documents(builder.documents["title"], seed=spec.split_seed)
     sides = of_documents if spec.split == "documents" else None
     tested = of_documents if spec.held_out == "both" else sides
-    _write_pairs(making, sides, tested)
-    everything = np.arange(len(making.documents), dtype=np.int32)
-    making.write_pools(
+    _write_pairs(builder, sides, tested)
+    everything = np.arange(len(builder.documents), dtype=np.int32)
+    builder.write_pools(
         None if tested is None else everything[tested == TEST],
         None if sides is None else everything[sides != TEST],
     )
-    return Reading.of_all(making) if sides is None else Reading.of_sides(sides)
+    return Reading.of_all(builder) if sides is None else Reading.of_sides(sides)
 
 
-def _write_pairs(making: Making, sides: Sides | None, tested: Sides | None) -> None:
-    spec, titles, building = making.spec, making.documents["title"], making.building
-    where, n = making.collection.path, len(making.documents)
-    rows = links_of(making)
+def _write_pairs(builder: TaskBuilder, sides: Splits | None, tested: Splits | None) -> None:
+    spec, titles, building = builder.spec, builder.documents["title"], builder.building
+    where, n = builder.collection.path, len(builder.documents)
+    rows = links_of(builder)
     if not len(rows):
         raise BadInput(f"{where}: {NO_LINKS}")
     of_pairs = sides_of_pairs(rows, titles, sides, seed=spec.split_seed)
-    if making.frozen:
-        excluded = excluded_pairs(making.frozen, spec.relevant, titles, titles, rows)
+    if builder.frozen:
+        excluded = excluded_pairs(builder.frozen, spec.relevant, titles, titles, rows)
         excluded &= (of_pairs != TEST) & (of_pairs >= 0)
         of_pairs[excluded] = NO_SIDE
-        making.skipped["frozen_links"] = int(np.count_nonzero(excluded))
+        builder.skipped["frozen_links"] = int(np.count_nonzero(excluded))
     if spec.cold:
         unseen = cold_documents(titles, spec.cold, seed=spec.split_seed)
         np.save(building.path / COLD, unseen)
         of_pairs[np.isin(rows, unseen).any(axis=1)] = TEST
-        making.counts["cold_documents"] = len(unseen)
-    across = int(np.count_nonzero(of_pairs < 0)) - making.skipped.get("frozen_links", 0)
-    making.skipped["links_across_the_split"] = across
+        builder.counts["cold_documents"] = len(unseen)
+    across = int(np.count_nonzero(of_pairs < 0)) - builder.skipped.get("frozen_links", 0)
+    builder.skipped["links_across_the_split"] = across
     if spec.held_out == "both":
         assert tested is not None
         twice = held_out_twice(rows, titles, tested, seed=spec.split_seed)
         once = (of_pairs == TEST) & (twice != TEST)
         of_pairs[once] = NO_SIDE
-        making.skipped["links_held_out_once"] = int(np.count_nonzero(once))
+        builder.skipped["links_held_out_once"] = int(np.count_nonzero(once))
         # What the split by pairs has seen is no candidate, whichever of the two this is.
         unasked = rows[np.isin(twice, (TRAIN, VALID)) & (of_pairs == NO_SIDE)]
         themselves = np.repeat(np.arange(n), 2).reshape(-1, 2)
@@ -74,7 +74,7 @@ def _write_pairs(making: Making, sides: Sides | None, tested: Sides | None) -> N
             f"{where}: of its {len(rows)} links none is left for {', '.join(missing)} when split "
             f"by {spec.split}. Ingest more documents, or split otherwise (--split, --split-seed)."
         )
-    making.counts["pairs"] = pairs
-    making.counts["queries"] = {
-        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SIDES)
+    builder.counts["pairs"] = pairs
+    builder.counts["queries"] = {
+        name: len(np.unique(rows[of_pairs == side, 0])) for side, name in enumerate(SPLITS)
     }

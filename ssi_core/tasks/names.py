@@ -39,8 +39,8 @@ from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
-from ssi_core.tasks.split import SIDES, TRAIN, side_of_documents
-from ssi_core.tasks.task_builder import Making, Names, Reading
+from ssi_core.tasks.split import SPLITS, TRAIN, side_of_documents
+from ssi_core.tasks.task_builder import Names, Reading, TaskBuilder
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
 from ssi_core.views.names import COUNTS
@@ -50,17 +50,17 @@ from ssi_core.views.tfidf import Weighting
 _AT_ONCE = 16_384
 
 
-def write_anchors(making: Making) -> Reading:
+def write_anchors(builder: TaskBuilder) -> Reading:
     """Write the pairs of a wording and the documents that it leads to."""
-    return _write(making, anchors_of(making, making.skipped, "text", "target"))
+    return _write(builder, anchors_of(builder, builder.skipped, "text", "target"))
 
 
-def write_anchored(making: Making) -> None:
+def write_anchored(builder: TaskBuilder) -> None:
     """Write the wordings of links that no training reads as queries, beside a task of links."""
-    rows = anchors_of(making, {}, "text", "target").filter(pl.col("side") != TRAIN)
+    rows = anchors_of(builder, {}, "text", "target").filter(pl.col("side") != TRAIN)
     pairs = rows.unique(["key", "d"]).drop("text", "weight").join(_spelled(rows), on="key")
     named = pairs.sort("key", "d").select("text", "side", pl.col("d").cast(pl.Int32))
-    named.write_parquet(making.path / ANCHORED)
+    named.write_parquet(builder.path / ANCHORED)
 
 
 def read_anchored(task: Path, side: str) -> pl.DataFrame:
@@ -69,31 +69,31 @@ def read_anchored(task: Path, side: str) -> pl.DataFrame:
     if not place.exists():
         return pl.DataFrame(schema={"text": pl.String, "d": pl.List(pl.Int32)})
     with files.reading(place):
-        frame = pl.read_parquet(place, glob=False).filter(side=SIDES.index(side))
+        frame = pl.read_parquet(place, glob=False).filter(side=SPLITS.index(side))
         return frame.group_by("text", maintain_order=True).agg("d")
 
 
-def write_self(making: Making) -> Reading:
+def write_self(builder: TaskBuilder) -> Reading:
     """Write the pairs of a document with its names, or with itself where words are drawn of it."""
-    if making.spec.query_words is None:
-        return _write(making, titles_of(making, making.skipped))
-    sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
-    rows = np.arange(len(making.documents), dtype=np.int32)
-    pairs = write_pairs(making.path / PAIRS, np.column_stack([rows, rows]), sides)
-    _require_all_sides(making, pairs)
-    making.counts["pairs"] = pairs
-    making.write_pools()
-    return Reading.of_all(making)
+    if builder.spec.query_words is None:
+        return _write(builder, titles_of(builder, builder.skipped))
+    sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
+    rows = np.arange(len(builder.documents), dtype=np.int32)
+    pairs = write_pairs(builder.path / PAIRS, np.column_stack([rows, rows]), sides)
+    _require_all_sides(builder, pairs)
+    builder.counts["pairs"] = pairs
+    builder.write_pools()
+    return Reading.of_all(builder)
 
 
-def write_name_queries(making: Making, place: Path, names: Names, view: TextView) -> None:
+def write_name_queries(builder: TaskBuilder, place: Path, names: Names, view: TextView) -> None:
     """Write names as queries of a directory, in the views of the documents."""
 
     def counts() -> Iterator[TextMatrix]:
         for first in range(0, len(names.texts), _AT_ONCE):
             yield view.transform(names.texts[first : first + _AT_ONCE].to_list())
 
-    weightings = [Weighting(COUNTS), *making.spec.weightings]
+    weightings = [Weighting(COUNTS), *builder.spec.weightings]
     write_queries(place, names.keys, names.texts, counts(), view.statistics, weightings)
 
 
@@ -136,7 +136,7 @@ def _pattern(title: str) -> re.Pattern[str]:
     return re.compile("|".join(ends) or r"(?!)", re.IGNORECASE)
 
 
-def anchors_of(making: Making, skipped: dict[str, Any], *by: str) -> pl.DataFrame:
+def anchors_of(builder: TaskBuilder, skipped: dict[str, Any], *by: str) -> pl.DataFrame:
     """Return the anchors: columns ``by``, d, key, weight, and the side of the wording.
 
     Parameters
@@ -146,65 +146,65 @@ def anchors_of(making: Making, skipped: dict[str, Any], *by: str) -> pl.DataFram
     by : str
         "text", "target" and perhaps "source"; weights are summed over the others.
     """
-    place = making.collection.relation(ANCHOR)
-    with files.reading(making.collection.path, INGEST):
+    place = builder.collection.relation(ANCHOR)
+    with files.reading(builder.collection.path, INGEST):
         anchors = (
             pl.scan_parquet(place, glob=False)
             .group_by(*by)
             .agg(pl.col("weight").cast(pl.Float64).sum())
             .collect(engine="streaming")
         )
-    rows = _numbered(making, anchors, skipped)
+    rows = _numbered(builder, anchors, skipped)
     keys = rows["key"].unique()
-    sides = side_of_documents(keys, seed=making.spec.split_seed)
+    sides = side_of_documents(keys, seed=builder.spec.split_seed)
     return rows.join(pl.DataFrame({"key": keys, "side": sides}), on="key")
 
 
-def titles_of(making: Making, skipped: dict[str, Any]) -> pl.DataFrame:
+def titles_of(builder: TaskBuilder, skipped: dict[str, Any]) -> pl.DataFrame:
     """Return the titles that documents were given, and redirects: d, key, text, weight, side."""
-    titles = making.collection.documents.select(text="title", target="id", given=has_title())
+    titles = builder.collection.documents.select(text="title", target="id", given=has_title())
     read = titles.collect()
     titled = read.filter("given").drop("given")
     skipped["documents_without_title"] = len(read) - len(titled)
-    redirects = making.collection.redirects.select("text", "target").collect()
+    redirects = builder.collection.redirects.select("text", "target").collect()
     names = pl.concat([titled, redirects]).with_columns(weight=pl.lit(1.0))
-    rows = _numbered(making, names, skipped)
-    sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
+    rows = _numbered(builder, names, skipped)
+    sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
     of_rows = pl.Series("side", sides[rows["d"].to_numpy()])
     return rows.with_columns(of_rows).with_columns(pl.col("side").max().over("key"))
 
 
-def _numbered(making: Making, names: pl.DataFrame, skipped: dict[str, Any]) -> pl.DataFrame:
+def _numbered(builder: TaskBuilder, names: pl.DataFrame, skipped: dict[str, Any]) -> pl.DataFrame:
     """Add d, the row of a document, and key; leave names without words out."""
-    language = language_of(making.collection.path, making.documents["language"])
+    language = language_of(builder.collection.path, builder.documents["language"])
     distinct = names["text"].unique()
     keys = pl.Series("key", [" ".join(tokenize(text, language)) for text in distinct])
-    rows = pl.DataFrame({"target": making.documents["id"]}).with_row_index("d")
+    rows = pl.DataFrame({"target": builder.documents["id"]}).with_row_index("d")
     joined = names.join(rows, on="target", how="left").join(
         pl.DataFrame({"text": distinct, "key": keys}, schema_overrides={"key": pl.String}),
         on="text",
     )
     if lost := joined["d"].null_count():
         raise BadInput(
-            f"{making.collection.path}: {lost} names are of no document. Ingest it again."
+            f"{builder.collection.path}: {lost} names are of no document. Ingest it again."
         )
     worded = joined.filter(pl.col("key") != "")
     skipped["names_without_words"] = len(joined) - len(worded)
     return worded
 
 
-def _write(making: Making, rows: pl.DataFrame) -> Reading:
+def _write(builder: TaskBuilder, rows: pl.DataFrame) -> Reading:
     """Write the task of names."""
-    pairs, queries, names = write_names(making, making.path, rows)
-    _require_all_sides(making, pairs)
-    making.counts["pairs"], making.counts["queries"] = pairs, queries
-    making.write_pools()
-    reading = Reading.of_all(making)
+    pairs, queries, names = write_names(builder, builder.path, rows)
+    _require_all_sides(builder, pairs)
+    builder.counts["pairs"], builder.counts["queries"] = pairs, queries
+    builder.write_pools()
+    reading = Reading.of_all(builder)
     return Reading(reading.documents, reading.queries, names=names)
 
 
 def write_names(
-    making: Making, place: Path, rows: pl.DataFrame
+    builder: TaskBuilder, place: Path, rows: pl.DataFrame
 ) -> tuple[dict[str, int], dict[str, int], Names]:
     """Write the pairs of names with documents into a directory.
 
@@ -222,8 +222,8 @@ def write_names(
     pairs = rows.select("d", "weight", "side", q=targets, grade=pl.lit(None, pl.Float64))
     counts = write_pairs_of(place / PAIRS, pairs)
     sides = rows.unique("key")["side"]
-    queries = {name: int((sides == side).sum()) for side, name in enumerate(SIDES)}
-    write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(making.documents))
+    queries = {name: int((sides == side).sum()) for side, name in enumerate(SPLITS)}
+    write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(builder.documents))
     return counts, queries, Names(keys, _spelled(rows)["text"])
 
 
@@ -242,10 +242,10 @@ def _places(names: pl.Series, keys: pl.Series) -> Int32:
     return places
 
 
-def _require_all_sides(making: Making, pairs: dict[str, int]) -> None:
+def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:
     if missing := [side for side, count in pairs.items() if not count]:
         raise BadInput(
-            f"{making.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
+            f"{builder.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
             f"document none is left for {', '.join(missing)}. Ingest more documents, or split "
             "otherwise (--split-seed)."
         )

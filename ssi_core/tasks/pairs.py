@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ssi_core import files
 from ssi_core.arrays import load_array
 from ssi_core.tasks.layout import PAIRS, SHOWN
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_rows
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_rows
 from ssi_core.types import BadInput, Float32, Int32, Int64, Judged, Pairs, Weights
 
 _NOT_RELEVANT = "not_relevant"
@@ -63,7 +63,9 @@ def _link_keys(links: pl.DataFrame, rows: pl.DataFrame, where: Path) -> Int64:
     return joined.select(pl.col("row") * 2**32 + pl.col("row_target")).to_series().to_numpy()
 
 
-def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, seed: int) -> Sides:
+def sides_of_pairs(
+    rows: Int32, titles: pl.Series, documents: Splits | None, *, seed: int
+) -> Splits:
     """Side of each pair, int8; -1 for one that is on none.
 
     Parameters
@@ -85,7 +87,7 @@ def sides_of_pairs(rows: Int32, titles: pl.Series, documents: Sides | None, *, s
     return sides
 
 
-def held_out_twice(rows: Int32, titles: pl.Series, documents: Sides, *, seed: int) -> Sides:
+def held_out_twice(rows: Int32, titles: pl.Series, documents: Splits, *, seed: int) -> Splits:
     """Side of each pair between test documents by a split by links; -1 for every other pair.
 
     The pairs on the test side are held out by a split by documents and by a split by links: two
@@ -95,12 +97,12 @@ def held_out_twice(rows: Int32, titles: pl.Series, documents: Sides, *, seed: in
     return np.where(between, side_of_rows(titles, rows, seed=seed), NO_SIDE).astype(np.int8)
 
 
-def write_pairs(directory: Path, rows: Int32, sides: Sides) -> dict[str, int]:
+def write_pairs(directory: Path, rows: Int32, sides: Splits) -> dict[str, int]:
     """Write the pairs of each side; returns how many there are."""
     directory.mkdir()
-    for side, name in enumerate(SIDES):
+    for side, name in enumerate(SPLITS):
         np.save(directory / f"{name}.npy", rows[sides == side])
-    return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SIDES)}
+    return {name: int(np.count_nonzero(sides == side)) for side, name in enumerate(SPLITS)}
 
 
 def write_side(path: Path, side: str, pairs: Pairs) -> None:

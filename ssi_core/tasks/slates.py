@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.kernels.relevance import estimate_relevance
+from ssi_core.kernels.ranking.relevance import estimate_relevance
 from ssi_core.tasks.layout import SHOWN
 from ssi_core.tasks.pairs import write_lists
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN
 from ssi_core.types import Float64, Judged
 
 _MOST_SHOWN = 20_000_000  # entries; counts of a log may add up to any number
@@ -39,7 +39,7 @@ def write_pairs_of(
     )
     graded = counted["grade"].null_count() < len(counted)
     counts = {}
-    for number, side in enumerate(SIDES):
+    for number, side in enumerate(SPLITS):
         side_sums = sums.filter(pl.col("side") == number)
         weight = side_sums["weight"].to_numpy()
         if exposure is not None and len(side_sums):
@@ -100,7 +100,7 @@ def write_slates(
         whole["d"].to_numpy().astype(np.int32),
         whole["clicked"].to_numpy().astype(np.float32),
     )
-    write_lists(path / SHOWN / SIDES[side], lists)
+    write_lists(path / SHOWN / SPLITS[side], lists)
     return len(length)
 
 
@@ -181,5 +181,5 @@ def _write_training(path: Path, left: pl.DataFrame, queries: int) -> int:
     start = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries), dtype=np.int64)])
     every = np.arange(queries, dtype=np.int32)
     lists = Judged(every, start, document.astype(np.int32), grade.astype(np.float32))
-    write_lists(path / SHOWN / SIDES[TRAIN], lists)
+    write_lists(path / SHOWN / SPLITS[TRAIN], lists)
     return len(document)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ssi_core.types import Int32
 
-SIDES = ("train", "valid", "test")
+SPLITS = ("train", "valid", "test")
 TRAIN, VALID, TEST = range(3)
 NO_SIDE = -1
 BOUNDS = (0.65, 0.70)
 _AT_ONCE = 1 << 20
 
-Sides = NDArray[np.int8]
+Splits = NDArray[np.int8]
 UInt64 = NDArray[np.uint64]
 
 
@@ -47,12 +47,12 @@ def mix(x: UInt64) -> UInt64:
     return x ^ (x >> np.uint64(31))
 
 
-def _sides(hashes: UInt64) -> Sides:
+def _sides(hashes: UInt64) -> Splits:
     fractions = (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return np.digitize(fractions, BOUNDS).astype(np.int8)
 
 
-def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides:
+def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Splits:
     """Return the side of each link: int8 (n,), 0 train, 1 valid, 2 test.
 
     Parameters
@@ -73,7 +73,7 @@ def side_of_links(sources: pl.Series, targets: pl.Series, *, seed: int) -> Sides
 
 def side_of_rows(
     titles: pl.Series, rows: Int32, *, seed: int, targets: pl.Series | None = None
-) -> Sides:
+) -> Splits:
     """Return `side_of_links` of links given by the rows of their ends, (n, 2); less is held.
 
     Parameters
@@ -90,6 +90,6 @@ def side_of_rows(
     return sides
 
 
-def side_of_documents(titles: pl.Series, *, seed: int) -> Sides:
+def side_of_documents(titles: pl.Series, *, seed: int) -> Splits:
     """Return the side of each document by its title: int8 (n,), 0 train, 1 valid, 2 test."""
     return _sides(hash_titles(titles, seed, b"document", "titles"))

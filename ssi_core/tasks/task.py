@@ -8,7 +8,6 @@ from pathlib import Path
 from ssi_core import files, store
 from ssi_core.arrays import load_array, load_csr
 from ssi_core.tasks.beside import open_beside
-from ssi_core.tasks.blind import without_test
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
 from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, POOL, VALID_POOL, VIEW
@@ -16,7 +15,8 @@ from ssi_core.tasks.pairs import load_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.sizes import check_sizes
 from ssi_core.tasks.spec import TaskSpec
-from ssi_core.tasks.split import SIDES, TEST, TRAIN, VALID
+from ssi_core.tasks.split import SPLITS, TEST, TRAIN, VALID
+from ssi_core.tasks.training_part import without_test
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
 from ssi_core.types import Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path
@@ -64,9 +64,9 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
     if (path / COLD).exists():
         documents = replace(documents, test_only=load_array(path / COLD))
     pairs = [
-        Pairs.of(()) if judged or (side == SIDES[TEST] and not tested)
+        Pairs.of(()) if judged or (side == SPLITS[TEST] and not tested)
         else load_pairs(path, side, weights)
-        for side in SIDES
+        for side in SPLITS
     ]  # fmt: skip
     task = Task(
         queries=load_queries(path, documents),

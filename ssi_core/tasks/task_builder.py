@@ -16,14 +16,14 @@ from ssi_core.store import Building
 from ssi_core.tasks.layout import POOL, VALID_POOL
 from ssi_core.tasks.pairs import candidates
 from ssi_core.tasks.spec import TaskSpec
-from ssi_core.tasks.split import TEST, Sides
+from ssi_core.tasks.split import TEST, Splits
 from ssi_core.types import Int32, Progress
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Making:
+class TaskBuilder:
     """Inputs that every step of a task reads.
 
     Attributes
@@ -126,11 +126,13 @@ class Reading:
     names: Names | None = None
 
     @classmethod
-    def of_all(cls, making: Making) -> Reading:
+    def of_all(cls, builder: TaskBuilder) -> Reading:
         """Return the reading of all texts."""
-        return cls(np.ones(len(making.documents), np.bool_), np.ones(len(making.queries), np.bool_))
+        return cls(
+            np.ones(len(builder.documents), np.bool_), np.ones(len(builder.queries), np.bool_)
+        )
 
     @classmethod
-    def of_sides(cls, sides: Sides) -> Reading:
+    def of_sides(cls, sides: Splits) -> Reading:
         """Return the reading of documents that are queries, without those of the test."""
         return cls(sides != TEST, sides != TEST)

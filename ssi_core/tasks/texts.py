@@ -19,7 +19,7 @@ from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.queries import QUERY_VIEW, TEXTS
 from ssi_core.tasks.reading import language_of, texts_of
-from ssi_core.tasks.task_builder import Making, Mask, Reading
+from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.text.fields import FIELDS
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput, TextMatrix
@@ -33,53 +33,53 @@ from ssi_core.views.tfidf import Weighting
 from ssi_core.views.weighing import Side as WeighedSide
 
 
-def write_texts(making: Making, reading: Reading) -> tuple[TextView, TextView]:
+def write_texts(builder: TaskBuilder, reading: Reading) -> tuple[TextView, TextView]:
     """Write the documents of a task, and its queries if they are texts of their own.
 
     Returns
     -------
     views of the queries and of the documents, of counts
     """
-    making.documents.select("id", "title").write_parquet(making.path / DOCUMENTS)
-    making.counts["documents"] = len(making.documents)
-    vocabularies = making.spec.vocabularies
-    if making.same or vocabularies == "documents":
-        view = _write_side(making, "documents", reading.documents, None, MATRICES, VIEW)
+    builder.documents.select("id", "title").write_parquet(builder.path / DOCUMENTS)
+    builder.counts["documents"] = len(builder.documents)
+    vocabularies = builder.spec.vocabularies
+    if builder.same or vocabularies == "documents":
+        view = _write_side(builder, "documents", reading.documents, None, MATRICES, VIEW)
         return view, view
-    queries = making.queries
+    queries = builder.queries
     queries = queries if reading.kept is None else queries.filter(reading.kept)
-    queries.select("id", "title").write_parquet(making.path / TEXTS)
+    queries.select("id", "title").write_parquet(builder.path / TEXTS)
     if vocabularies == "two":
-        documents = _write_side(making, "documents", reading.documents, None, MATRICES, VIEW)
+        documents = _write_side(builder, "documents", reading.documents, None, MATRICES, VIEW)
         query_view = _write_side(
-            making, "queries", reading.queries, reading.kept, QUERY_MATRICES, QUERY_VIEW
+            builder, "queries", reading.queries, reading.kept, QUERY_MATRICES, QUERY_VIEW
         )
         return query_view, documents
-    return (_write_as_one(making, reading),) * 2
+    return (_write_as_one(builder, reading),) * 2
 
 
 def _write_side(
-    making: Making, side: Side, fitting: Mask, kept: Mask | None, matrices: str, view: str
+    builder: TaskBuilder, side: Side, fitting: Mask, kept: Mask | None, matrices: str, view: str
 ) -> TextView:
     """Count and weigh the texts of one side."""
-    counted, facts = _count(making, making.path / matrices, [side], fitting, kept, view)
-    weightings = making.spec.weightings
+    counted, facts = _count(builder, builder.path / matrices, [side], fitting, kept, view)
+    weightings = builder.spec.weightings
     nonzeros = write_views(
-        making.path / matrices,
+        builder.path / matrices,
         counted.statistics,
         weightings,
-        making.progress,
+        builder.progress,
         side="document" if side == "documents" else "query",
     )
     facts |= {"nonzeros": {COUNTS: facts["nonzeros"], **nonzeros}}
     if view == VIEW:
-        making.counts.update(facts)
+        builder.counts.update(facts)
     else:
-        making.counts["query_texts"] = {"documents": len(fitting), **facts}
+        builder.counts["query_texts"] = {"documents": len(fitting), **facts}
     return counted
 
 
-def write_two_sided(making: Making, place: Path, view: TextView) -> None:
+def write_two_sided(builder: TaskBuilder, place: Path, view: TextView) -> None:
     """Write how documents are read as queries, where that differs.
 
     Parameters
@@ -87,43 +87,43 @@ def write_two_sided(making: Making, place: Path, view: TextView) -> None:
     place : Path
         Directory of the task, or of one beside it.
     """
-    two_sided = [weighting for weighting in making.spec.weightings if weighting.two_sided]
+    two_sided = [weighting for weighting in builder.spec.weightings if weighting.two_sided]
     if two_sided:
         write_views(
             place / QUERY_MATRICES,
             view.statistics,
             two_sided,
-            making.progress,
+            builder.progress,
             side="query",
-            counts=making.path / MATRICES,
+            counts=builder.path / MATRICES,
         )
 
 
-def _write_as_one(making: Making, reading: Reading) -> TextView:
+def _write_as_one(builder: TaskBuilder, reading: Reading) -> TextView:
     """Count the texts of both sides together, and write the matrices of each."""
-    both = making.building.work("both") / "matrices"
+    both = builder.building.work("both") / "matrices"
     fitting = np.concatenate([reading.documents, reading.queries])
-    view, facts = _count(making, both, ["documents", "queries"], fitting, reading.kept, VIEW)
+    view, facts = _count(builder, both, ["documents", "queries"], fitting, reading.kept, VIEW)
     whole = load_csr(matrix_path(both, COUNTS))
-    if making.spec.has_fields:
+    if builder.spec.has_fields:
         short = load_csr(matrix_path(both, SHORT))
-        _copy_rows(short, 0, len(reading.documents), matrix_path(making.path / MATRICES, SHORT))
+        _copy_rows(short, 0, len(reading.documents), matrix_path(builder.path / MATRICES, SHORT))
     begin = 0
     sides: tuple[tuple[str, int, WeighedSide], ...] = (
         (MATRICES, len(reading.documents), "document"),
         (QUERY_MATRICES, len(reading.queries), "query"),
     )
     for matrices, size, side in sides:
-        place = making.path / matrices
+        place = builder.path / matrices
         _copy_rows(whole, begin, begin + size, matrix_path(place, COUNTS))
-        write_views(place, view.statistics, making.spec.weightings, making.progress, side=side)
+        write_views(place, view.statistics, builder.spec.weightings, builder.progress, side=side)
         begin += size
-    making.counts.update(facts)
+    builder.counts.update(facts)
     return view
 
 
 def _count(
-    making: Making,
+    builder: TaskBuilder,
     matrices: Path,
     sides: Sequence[Side],
     fitting: Mask,
@@ -139,26 +139,26 @@ def _count(
     kept : bool array or None
         Queries that are read.
     """
-    where = making.collection.path
-    languages = [getattr(making, side)["language"] for side in sides]
+    where = builder.collection.path
+    languages = [getattr(builder, side)["language"] for side in sides]
     language = language_of(where, pl.concat(languages))
-    if making.spec.stems:
+    if builder.spec.stems:
         language = _of_stems(where, language)
-    fields = len(FIELDS) if making.spec.has_fields and sides[0] == "documents" else 1
+    fields = len(FIELDS) if builder.spec.has_fields and sides[0] == "documents" else 1
     vocabulary, statistics, facts = write_counts(
         matrices,
         chain.from_iterable(
-            _texts(making, side, kept if side == "queries" else None, language, view)
+            _texts(builder, side, kept if side == "queries" else None, language, view)
             if side == sides[0] or fields == 1
-            else _alone(texts_of(making.collection, side, kept), fields)
+            else _alone(texts_of(builder.collection, side, kept), fields)
             for side in sides
         ),
         language=language,
         fitting=fitting,
-        words=making.spec.most_words,
-        work=making.building.work(f"bags-{view}"),
-        progress=making.progress,
-        documents=len(making.documents) if sides[0] == "documents" else None,
+        words=builder.spec.most_words,
+        work=builder.building.work(f"bags-{view}"),
+        progress=builder.progress,
+        documents=len(builder.documents) if sides[0] == "documents" else None,
         fields=fields,
     )
     if not (statistics.idf > 0).any():
@@ -167,9 +167,9 @@ def _count(
             f"them ({len(vocabulary)} words), so nothing can be weighed. Take more words "
             "(--words), or ingest more texts."
         )
-    weighting, read = Weighting(COUNTS), making.spec.fields
+    weighting, read = Weighting(COUNTS), builder.spec.fields
     counted = TextView(language, vocabulary, statistics, weighting, fields=tuple(read))
-    counted.save(making.path / view)
+    counted.save(builder.path / view)
     return counted, dict(facts)
 
 
@@ -183,16 +183,16 @@ def _of_stems(where: Path, language: str) -> str:
 
 
 def _texts(
-    making: Making, side: Side, kept: Mask | None, language: str, view: str
+    builder: TaskBuilder, side: Side, kept: Mask | None, language: str, view: str
 ) -> Iterator[Batch]:
     """Yield the texts of a side as the task reads them; on a cluster they are counted there."""
-    short = field_parts(making.path) if side == "documents" else ()
-    if making.spec.asks_titles and side == "documents":
-        texts = texts_of(making.collection, side, short=short)
-        return without_titles(texts, making.documents["title"], len(FIELDS) if short else 1)
-    if making.where != LOCAL:
-        return counted_texts(making, side, kept, language, view, short)
-    return texts_of(making.collection, side, kept, short)
+    short = field_parts(builder.path) if side == "documents" else ()
+    if builder.spec.asks_titles and side == "documents":
+        texts = texts_of(builder.collection, side, short=short)
+        return without_titles(texts, builder.documents["title"], len(FIELDS) if short else 1)
+    if builder.where != LOCAL:
+        return counted_texts(builder, side, kept, language, view, short)
+    return texts_of(builder.collection, side, kept, short)
 
 
 def _alone(batches: Iterator[list[bytes]], fields: int) -> Iterator[list[bytes]]:

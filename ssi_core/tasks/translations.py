@@ -32,8 +32,8 @@ from ssi_core.tasks.pairs import follow, keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import rewritten_path, write_exclude, write_weighted
 from ssi_core.tasks.reading import texts_of
 from ssi_core.tasks.spec import LINK_OF_TRANSLATION
-from ssi_core.tasks.split import NO_SIDE, SIDES, TEST, TRAIN, VALID, Sides, side_of_documents
-from ssi_core.tasks.task_builder import Making, Mask, Reading
+from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
+from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.types import BadInput, Int32, Task
 from ssi_core.views.lexicon import batches
 from ssi_core.views.names import COUNTS
@@ -45,28 +45,28 @@ MATES, MONOLINGUAL, MONOLINGUAL_QUERIES = "mates", "monolingual", "monolingual_q
 _ROWS = "documents.npy"
 
 
-def write_translations(making: Making) -> Reading:
+def write_translations(builder: TaskBuilder) -> Reading:
     """Write the pairs of a task across languages, its further tasks and its candidates."""
-    mates, kept = _numbered(making)
-    sides = side_of_documents(making.documents["title"], seed=making.spec.split_seed)
+    mates, kept = _numbered(builder)
+    sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
     of_queries = np.full(int(kept.sum()), TRAIN, np.int8)
     np.maximum.at(of_queries, mates[:, 0], sides[mates[:, 1]])
-    if making.frozen:
-        _bar(making, mates, of_queries, sides, making.queries["title"].filter(kept))
-    _write_pairs(making, mates, of_queries, sides)
-    _write_query_pairs(making, kept, of_queries)
-    making.write_pools()
+    if builder.frozen:
+        _bar(builder, mates, of_queries, sides, builder.queries["title"].filter(kept))
+    _write_pairs(builder, mates, of_queries, sides)
+    _write_query_pairs(builder, kept, of_queries)
+    builder.write_pools()
     return Reading(sides != TEST, of_queries != TEST, kept)
 
 
-def _numbered(making: Making) -> tuple[Int32, Mask]:
+def _numbered(builder: TaskBuilder) -> tuple[Int32, Mask]:
     """Rows of the translations, sorted, of queries that have one; and which these are."""
     numbers = [
         pl.DataFrame({name: texts["id"], f"{name}_row": np.arange(len(texts))})
-        for name, texts in (("source", making.queries), ("target", making.documents))
+        for name, texts in (("source", builder.queries), ("target", builder.documents))
     ]
-    where = making.collection.path
-    pairs = pl.concat(list(making.collection.ends(collection.TRANSLATION))).unique()
+    where = builder.collection.path
+    pairs = pl.concat(list(builder.collection.ends(collection.TRANSLATION))).unique()
     joined = pairs.join(numbers[0], on="source").join(numbers[1], on="target")
     if len(joined) != len(pairs):
         raise BadInput(
@@ -76,65 +76,67 @@ def _numbered(making: Making) -> tuple[Int32, Mask]:
     if joined.is_empty():
         raise BadInput(f"{where}: it has no translations. Ingest texts that have.")
     rows = joined.select("source_row", "target_row").sort(pl.all()).to_numpy()
-    kept = np.zeros(len(making.queries), np.bool_)
+    kept = np.zeros(len(builder.queries), np.bool_)
     kept[rows[:, 0]] = True
     place = np.cumsum(kept) - 1
-    making.skipped["queries_without_translation"] = int(np.count_nonzero(~kept))
+    builder.skipped["queries_without_translation"] = int(np.count_nonzero(~kept))
     return np.column_stack([place[rows[:, 0]], rows[:, 1]]).astype(np.int32), kept
 
 
-def _bar(making: Making, mates: Int32, of_queries: Sides, sides: Sides, titles: pl.Series) -> None:
+def _bar(
+    builder: TaskBuilder, mates: Int32, of_queries: Splits, sides: Splits, titles: pl.Series
+) -> None:
     """Take queries of frozen sets, and their translations, off the sides that are trained on."""
-    queries, documents = excluded_articles(making.frozen, titles, making.documents["title"])
+    queries, documents = excluded_articles(builder.frozen, titles, builder.documents["title"])
     queries[mates[documents[mates[:, 1]], 0]] = True
     documents[mates[queries[mates[:, 0]], 1]] = True
     queries &= of_queries != TEST
     of_queries[queries] = NO_SIDE
     sides[documents & (sides != TEST)] = NO_SIDE
-    making.skipped["frozen_queries"] = int(np.count_nonzero(queries))
+    builder.skipped["frozen_queries"] = int(np.count_nonzero(queries))
 
 
-def _write_pairs(making: Making, mates: Int32, of_queries: Sides, sides: Sides) -> None:
-    links = links_of(making)
+def _write_pairs(builder: TaskBuilder, mates: Int32, of_queries: Splits, sides: Splits) -> None:
+    links = links_of(builder)
     tasks = {MATES: (mates, of_queries), MONOLINGUAL: (links, sides)}
-    if making.spec.relevant == LINK_OF_TRANSLATION:
+    if builder.spec.relevant == LINK_OF_TRANSLATION:
         linked = np.unique(follow(mates[:, 0], mates[:, 1], links), axis=0)
         tasks[""] = linked[~np.isin(keys(linked), keys(mates))], of_queries
-        write_exclude(making.path, mates, len(of_queries), len(sides))
+        write_exclude(builder.path, mates, len(of_queries), len(sides))
     else:
         tasks[""] = tasks.pop(MATES)
-        write_exclude(making.path, mates[:0], len(of_queries), len(sides))
+        write_exclude(builder.path, mates[:0], len(of_queries), len(sides))
     for name, (rows, of_rows) in tasks.items():
-        (making.path / name).mkdir(exist_ok=True)
-        pairs = write_pairs(making.path / name / PAIRS, rows, of_rows[rows[:, 0]])
+        (builder.path / name).mkdir(exist_ok=True)
+        pairs = write_pairs(builder.path / name / PAIRS, rows, of_rows[rows[:, 0]])
         missing = [side for side, n in pairs.items() if n == 0]
         if not name and missing:
             raise BadInput(
-                f"{making.collection.path}: of {len(mates)} translations and {len(links)} links "
+                f"{builder.collection.path}: of {len(mates)} translations and {len(links)} links "
                 f"between documents no pair is left for {', '.join(missing)}. Ingest more texts, "
                 "or split otherwise (--split-seed)."
             )
-        making.counts[f"{name}_pairs" if name else "pairs"] = pairs
+        builder.counts[f"{name}_pairs" if name else "pairs"] = pairs
 
 
-def _write_query_pairs(making: Making, kept: Mask, of_queries: Sides) -> None:
+def _write_query_pairs(builder: TaskBuilder, kept: Mask, of_queries: Splits) -> None:
     """Write links of queries to queries of training, and which these are."""
-    links = links_of(making, collection.QUERY_LINK)
+    links = links_of(builder, collection.QUERY_LINK)
     between = kept[links].all(axis=1)
-    making.skipped["query_links_without_translation"] = int(np.count_nonzero(~between))
+    builder.skipped["query_links_without_translation"] = int(np.count_nonzero(~between))
     links = (np.cumsum(kept) - 1)[links[between]]
     trained = of_queries == TRAIN
     links = links[trained[links[:, 1]]]
     rows = np.column_stack([links[:, 0], (np.cumsum(trained) - 1)[links[:, 1]]])
-    where = making.path / MONOLINGUAL_QUERIES
+    where = builder.path / MONOLINGUAL_QUERIES
     where.mkdir()
     np.save(where / _ROWS, np.flatnonzero(trained).astype(np.int32))
     pairs = write_pairs(where / PAIRS, rows.astype(np.int32), of_queries[links[:, 0]])
-    making.counts[f"{MONOLINGUAL_QUERIES}_pairs"] = pairs
+    builder.counts[f"{MONOLINGUAL_QUERIES}_pairs"] = pairs
 
 
 def write_rewritten(
-    making: Making,
+    builder: TaskBuilder,
     kept: Mask,
     query_view: TextView,
     document_view: TextView,
@@ -147,41 +149,41 @@ def write_rewritten(
     translations : Path or None
         Parquet of ``id`` and ``text``, for views ``translated.WEIGHTING``.
     """
-    rewritings = making.spec.rewritings
+    rewritings = builder.spec.rewritings
     for kind in sorted({rewriting.kind for rewriting in rewritings}):
         base = query_view if kind == "untitled" else document_view
-        rewriter = _rewriter(making, kind, query_view.language, document_view.language)
+        rewriter = _rewriter(builder, kind, query_view.language, document_view.language)
         view = RewrittenView(Rewriting(kind, Weighting(COUNTS)), rewriter, base)
         weightings = {str(r): r.weighting for r in rewritings if r.kind == kind}
         for name, weighting in weightings.items():
-            view.named(weighting).save(rewritten_path(making.path, name))
+            view.named(weighting).save(rewritten_path(builder.path, name))
         blocks: Iterable[list[bytes]]
         if kind == "translated":
-            texts = _given(making, translations, making.queries["id"].filter(kept))
+            texts = _given(builder, translations, builder.queries["id"].filter(kept))
             blocks = batches(text.encode() for text in texts)
         else:
-            blocks = texts_of(making.collection, "queries", kept)
+            blocks = texts_of(builder.collection, "queries", kept)
         counts = (view.transform([text.decode() for text in block]) for block in blocks)
-        nonzeros = write_weighted(making.path, counts, base.statistics, weightings)
-        making.counts.setdefault("rewritten_nonzeros", {}).update(nonzeros)
+        nonzeros = write_weighted(builder.path, counts, base.statistics, weightings)
+        builder.counts.setdefault("rewritten_nonzeros", {}).update(nonzeros)
 
 
-def _rewriter(making: Making, kind: str, source: str, target: str) -> Rewriter:
+def _rewriter(builder: TaskBuilder, kind: str, source: str, target: str) -> Rewriter:
     if kind == "untitled":
-        return Removal(making.queries["title"])
+        return Removal(builder.queries["title"])
     if kind == "translated":
         return None
-    if making.collection.dictionary is None:
+    if builder.collection.dictionary is None:
         raise BadInput(
-            f"views 'dictionary.': {making.collection.path} has no dictionary. Give one when it is "
-            "ingested, or leave the rows out that read it."
+            f"views 'dictionary.': {builder.collection.path} has no dictionary. Give one when it "
+            "is ingested, or leave the rows out that read it."
         )
-    dictionary = [making.collection.dictionary]
+    dictionary = [builder.collection.dictionary]
     entries = files.read_strings(dictionary, "source", "target", remedy=collection.INGEST)
     return Translation(entries, source, target)
 
 
-def _given(making: Making, translations: Path | None, ids: pl.Series) -> list[str]:
+def _given(builder: TaskBuilder, translations: Path | None, ids: pl.Series) -> list[str]:
     """Return translations that were given, in the order of the queries."""
     if translations is None:
         raise BadInput(
@@ -192,7 +194,7 @@ def _given(making: Making, translations: Path | None, ids: pl.Series) -> list[st
     joined = ids.to_frame("id").join(
         given.unique("id", keep="first"), on="id", how="left", maintain_order="left"
     )
-    making.skipped["queries_without_given_translation"] = joined["text"].null_count()
+    builder.skipped["queries_without_given_translation"] = joined["text"].null_count()
     return joined["text"].fill_null("").to_list()
 
 
@@ -222,7 +224,7 @@ def open_translations(task: Task, path: Path) -> Task:
         further[MATES] = replace(task, exclude=nothing)
     auxiliary = {}
     for name, one in further.items():
-        pairs = [load_pairs(path / name, side) for side in SIDES]
+        pairs = [load_pairs(path / name, side) for side in SPLITS]
         auxiliary[name] = replace(
             one,
             train=pairs[TRAIN],

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.changes import copy_rows, within
 from ssi_core.kernels.sparse import floats
+from ssi_core.kernels.training.changes import copy_rows, within
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Marks: TypeAlias = Mapping[str, NDArray[np.bool_]]

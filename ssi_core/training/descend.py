@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,12 +16,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numba.core import event
 from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.training.best import Kept, in_bounds
 from ssi_core.training.checkpoint import Checkpoint
-from ssi_core.training.clock import working
 from ssi_core.types import BadInput, Watch
 
 log = logging.getLogger(__name__)
@@ -295,3 +296,20 @@ def _resume(trainee: Trainee, kept: Kept, checkpoint: Checkpoint | None) -> Prog
         trainee.reseed(progress.triples)
         log.warning("with other threads than before, so that its bits do not repeat")
     return progress
+
+
+class Clock:
+    """Seconds that a block of code has worked; 0 until it ends."""
+
+    seconds = 0.0
+
+
+@contextmanager
+def working() -> Iterator[Clock]:
+    """Measure a block of code without the compilation of numba's kernels in it."""
+    clock, compiling = Clock(), event.TimingListener()
+    started = time.perf_counter()
+    with event.install_listener("numba:compile", compiling):
+        yield clock
+    elapsed = time.perf_counter() - started
+    clock.seconds = elapsed - (compiling.duration if compiling.done else 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels.sparse import aligned_empty, csr, padded, product
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32, TextMatrix, View
 

@@ -10,9 +10,8 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from ssi_core import integrity
-from ssi_core.training.clock import working
-from ssi_core.training.descend import Trainee, converges, descend
-from ssi_core.training.search import Trial, search
+from ssi_core.selection.grid import Trial, search
+from ssi_core.training.descend import Trainee, converges, descend, working
 from ssi_core.types import Watch
 
 T = TypeVar("T", bound=Trainee)
@@ -21,7 +20,7 @@ Settings = Mapping[str, Any]
 
 
 class Schedule(Protocol):
-    """Hyper-parameters of a training; see `models.bilinear.Bilinear`."""
+    """Hyper-parameters of a training; see `models.bilinear.bilinear.Bilinear`."""
 
     @property
     def rates(self) -> tuple[float, ...]: ...  # noqa: D102

@@ -6,10 +6,10 @@ from threading import Lock
 
 import numpy as np
 
-from ssi_core.kernels.private import Private, give, own_rows, take
-from ssi_core.kernels.structs import Data, Parameters
-from ssi_core.kernels.sweep import Group
-from ssi_core.kernels.turns import Taker
+from ssi_core.kernels.training.private import Private, give, own_rows, take
+from ssi_core.kernels.training.structs import Data, Parameters
+from ssi_core.kernels.training.sweep import Group
+from ssi_core.kernels.training.turns import Taker
 
 _WORDS = 256
 """Words that have such rows: those of U and V fit into a core's cache, 112 KiB each at N = 100."""
@@ -72,4 +72,4 @@ class PrivateRows:
 def worth_while(kernels: Group, data: Data, threads: int, triples: int) -> bool:
     """Tell whether threads shall have such rows, which exchange them after so many triples each."""
     plain = kernels.form == "low_rank" and not kernels.second
-    return plain and threads > 1 and _STALE * threads * triples <= len(data.pairs)
+    return plain and _STALE * threads * triples <= len(data.pairs)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels import sweep as kernel
-from ssi_core.kernels.changes import mark_words
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
-from ssi_core.kernels.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
-from ssi_core.kernels.turns import Taker
+from ssi_core.kernels.training import sweep as kernel
+from ssi_core.kernels.training.changes import mark_words
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
+from ssi_core.kernels.training.turns import Taker
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.private import PrivateRows, worth_while
 from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts
@@ -162,8 +162,8 @@ class Group:
 
         Words are None where a text has a row of its own.
         """
-        p, free = self.parameters, self.kernels.form == "free"
-        documents = None if free else self.data.documents
+        p, per_document = self.parameters, self.kernels.form == "per_document"
+        documents = None if per_document else self.data.documents
         yield p.U, marks.queries, self.data.queries
         yield p.V, marks.documents, documents
         if p.squares is not None:
@@ -288,7 +288,8 @@ class Sgd:
         """The sweep of each thread; its kernels are compiled when the first begins."""
         groups, threads = list(self.groups.values()), len(self._work)
         first = groups[0]
-        if len(groups) == 1 and worth_while(first.kernels, first.data, threads, _PIECE):
+        alone = len(groups) == 1 and threads > 1
+        if alone and worth_while(first.kernels, first.data, threads, _PIECE):
             rows = PrivateRows(first.parameters, threads)
             kernels = first.kernels._replace(form="low_rank_private")
             mine = [replace(first, kernels=kernels, parameters=one) for one in rows.parameters]

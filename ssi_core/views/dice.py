@@ -17,8 +17,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import dice as kernels
 from ssi_core.kernels.sparse import Csr, csr
+from ssi_core.kernels.text import dice as kernels
 from ssi_core.types import Float32, Int32, Int64, Progress, TextMatrix
 
 POSTINGS = 1 << 26

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.kernels import ngrams
-from ssi_core.kernels import words as kernels
+from ssi_core.kernels.text import ngrams
+from ssi_core.kernels.text import words as kernels
 from ssi_core.text.tokenizer import language_of, tokenize
 from ssi_core.types import Int32, Int64
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, check_arrays, load_array
-from ssi_core.kernels import ngrams as kernels
+from ssi_core.kernels.text import ngrams as kernels
 from ssi_core.types import Int32, Int64, TextMatrix
 
 LEAST_DOCUMENTS = 5

@@ -22,11 +22,11 @@ def test_fifty_queries_are_kept_with_titles_of_pages():
     assert set(asked["title"].str.to_lowercase()) <= set(sample.subjects())
 
 
-@pytest.mark.parametrize("read", [lambda docs: docs, sample.as_table], ids=["dump", "table"])
-def test_automobile_is_answered_with_car(read):
-    docs = read(ssi.read_sample(500))
-    model, _ = search_model(docs, budget=5_000)
-    assert [hit.title for hit in model.index(docs).search("automobile", k=1).hits] == ["Car"]
+def test_automobile_is_answered_with_car():
+    dump = ssi.read_sample(500)
+    for docs in (dump, sample.as_table(dump)):
+        model, _ = search_model(docs, budget=5_000)
+        assert [hit.title for hit in model.index(docs).search("automobile", k=1).hits] == ["Car"]
 
 
 @pytest.mark.slow

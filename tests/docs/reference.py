@@ -3,6 +3,7 @@
     commands                          verbs of the command
     table | task | row | paper | claim | printed      keys of a TOML table
     trained                           hyper-parameters of every model that is trained on triples
+    low_rank                          those of every such model with maps U and V
     MODEL                             hyper-parameters of a model, less those of its base
 
 Keys are those of the schema of a table's file (`tests.docs.schema`).

@@ -21,7 +21,8 @@ from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import PRINTED
 from ssi_core.experiment.tables import PrintedRow, Published, Row, Table
 from ssi_core.models import MODELS
-from ssi_core.models.trained import Trained
+from ssi_core.models.bilinear.low_rank import LowRank
+from ssi_core.models.bilinear.trained import Trained
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 
@@ -34,6 +35,7 @@ CLASSES: Mapping[str, type] = {
     "claim": Claim,
     "printed": PrintedRow,
     "trained": Trained,
+    "low_rank": LowRank,
     **MODELS,
 }
 _ELSEWHERE = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ssi_core.models.base import FittedModel, fitted
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
-from ssi_core.models.cl_lsi import ClLsi
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.known import fingerprints
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.lsi import Lsi, LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.softmax import Softmax
+from ssi_core.models.latent.cl_lsi import ClLsi
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
+from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Task
 

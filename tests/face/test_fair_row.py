@@ -6,14 +6,14 @@ import pytest
 import ssi_core as ssi
 from ssi_core.face.compare import title_of
 from ssi_core.face.fit import Fit
-from ssi_core.models import halves
 from ssi_core.models.base import FittedModel
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.lsi import LsiMixture
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.choice.untrained import learns, title
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.lsi import LsiMixture
 from ssi_core.models.rm3 import Rm3
-from ssi_core.models.untrained import learns, title
+from ssi_core.selection import validation_halves
 from tests.corpora import topical
 
 pytestmark = pytest.mark.trains
@@ -119,7 +119,7 @@ def test_the_higher_mean_wins_however_few_queries_there_are(task):
             return fit.facts["mean"]
 
         def test(self, first, second, level):
-            return halves.Test(False, 0.5)
+            return validation_halves.Test(False, 0.5)
 
     def one(mean):
         return FittedModel(Bilinear(), {}, {}, {}, {"mean": mean})

@@ -17,7 +17,7 @@ from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.untrained import title
+from ssi_core.models.choice.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.pairs import joined
@@ -46,7 +46,7 @@ def files(tmp_path_factory):
 def shop(tmp_path_factory):
     """A made-up shop with the log of its search."""
     place = tmp_path_factory.mktemp("shop")
-    write_shop(place, products=300, visits=2000)
+    write_shop(place, products=300, visits=1000)
     return place
 
 
@@ -179,7 +179,7 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
 def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, capsys):
     words = (shop / "ubi", "--texts", shop / "products.jsonl", "--out", tmp_path / "model")
     targets = ("--export", "opensearch", tmp_path / "os", "--export", "lucene", tmp_path / "luc")
-    small = ("--budget", 100_000, "--measure", "mrr")
+    small = ("--budget", 40_000, "--measure", "mrr")
     code, value = call(*words, *small, *targets)
 
     assert code == DONE
@@ -218,7 +218,7 @@ def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
 
 
 def test_clicks_that_weigh_by_their_position_are_learnt_against_what_was_shown(shop):
-    fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=150_000)
+    fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=60_000)
     assert fitted.task.data.train.weighing == "shown"
     trials = fitted.facts["trials"]
     assert trials

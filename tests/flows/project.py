@@ -43,7 +43,7 @@ def write_dump(path: Path) -> Path:
 
 def make(directory: Path) -> Path:
     """Write ``dump.xml.bz2``, ``corpus``, ``task``, and two models with an index each."""
-    from ssi_core.models.lsi import Lsi
+    from ssi_core.models.latent.lsi import Lsi
     from ssi_core.models.tfidf import TfIdf
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.reading import raw_texts

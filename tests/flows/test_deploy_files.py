@@ -79,7 +79,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
     assert "WORKDIR /srv/ssi" in final
     assert "requirements.lock" not in final
     assert "pip" not in final.replace("--without-pip", "")
-    assert "runtime.py workflow postgres approximate cluster" in DOCKERFILE
+    assert "runtime.py workflow postgres cluster" in DOCKERFILE
     ignore = (REPOSITORY / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     for line in DOCKERFILE.splitlines():
         words = line.split()
@@ -93,7 +93,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
 
 def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     done = subprocess.run(
-        [sys.executable, "deploy/runtime.py", "workflow", "postgres", "approximate", "cluster"],
+        [sys.executable, "deploy/runtime.py", "workflow", "postgres", "cluster"],
         cwd=REPOSITORY, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lock = (REPOSITORY / "requirements.lock").read_text()
@@ -104,7 +104,7 @@ def test_the_lock_of_the_image_is_the_part_of_the_lock_that_runs():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     runs = {named(one) for one in (*project["dependencies"], *extras["workflow"])}
-    runs |= {named(one) for one in (*extras["postgres"], *extras["approximate"])}
+    runs |= {named(one) for one in extras["postgres"]}
     runs |= {named(one) for one in extras["cluster"]}
     assert runs <= names
     # Prefect needs two of them itself.

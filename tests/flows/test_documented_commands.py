@@ -1,6 +1,7 @@
 """The commands of the documentation, run as they are printed."""
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
 from itertools import chain
 from pathlib import Path
 
@@ -105,6 +107,15 @@ def taken():
     return ports
 
 
+@contextlib.contextmanager
+def in_turn():
+    """Wait until no other suite of this user has the ports that the pages name."""
+    path = Path(tempfile.gettempdir(), f"ssi-ports-of-pages-{os.getuid()}.lock")
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """The files of a fresh clone that the commands need."""
@@ -172,9 +183,9 @@ def run_as_printed(sections, place, environment):
         if block.first not in NOT_RUN.get(page, {})
     ]
     serves = any(words in block for block in printed_blocks for words in ANSWERS)
-    if serves and (ports := taken()):
-        pytest.skip(f"somebody else has the ports {ports}, which the pages name")
-    with terminals(place, environment) as run:
+    with in_turn() if serves else contextlib.nullcontext(), terminals(place, environment) as run:
+        if serves and (ports := taken()):
+            pytest.skip(f"somebody else has the ports {ports}, which the pages name")
         for block in printed_blocks:
             printed = run(block)
     return printed

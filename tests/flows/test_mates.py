@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.comparison import value_text
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
@@ -101,8 +101,7 @@ def test_a_table_of_mates_on_both_editions_of_the_sample(flow_runs, tmp_path):
     from flows.pipeline import run_pipeline
 
     (tmp_path / "across.toml").write_text(TABLE)
-    how = {"sample": 100, "rows": ["TF-IDF", "CL-LSI"]}
-    found = run_pipeline(table=str(tmp_path / "across.toml"), **how)
-    rows = {row["label"]: row["metrics"]["test/map"] for row in found["rows"]}
-    assert set(rows) == {"TF-IDF", "CL-LSI"}
-    assert rows["TF-IDF"] > 0.02
+    found = run_pipeline(table=str(tmp_path / "across.toml"), sample=100, rows=["TF-IDF"])
+    (row,) = found["rows"]
+    assert row["label"] == "TF-IDF"
+    assert row["metrics"]["test/map"] > 0.02

@@ -61,7 +61,7 @@ def test_a_control_character_is_written_out(sign):
 @pytest.fixture(scope="module")
 def evil(tmp_path_factory):
     """A model whose documents have hostile titles and ids."""
-    from ssi_core.models.lsi import Lsi
+    from ssi_core.models.latent.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import build_task, open_task

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ssi_core.kernels.adam import adam_step
+from ssi_core.kernels.training.adam import adam_step
 
 
 def test_steps_are_those_of_the_paper():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.candidates import nearest_by_signs
+from ssi_core.kernels.ranking.candidates import nearest_by_signs
 
 
 @pytest.mark.parametrize("wanted", [1, 3, 5, 9])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.changes import copy_rows, mark_words, within
+from ssi_core.kernels.training.changes import copy_rows, mark_words, within
 
 
 def test_words_of_marked_texts_are_marked():

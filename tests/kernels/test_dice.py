@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ssi_core.kernels.dice import best_matches, count_documents, frequent_ends, gather_postings
+from ssi_core.kernels.text.dice import best_matches, count_documents, frequent_ends, gather_postings
 
 ROWS = [[0, 1, 4], [1, 2], [], [0, 1, 2, 3, 4], [2, 4], [4], [0, 3, 4]]
 INDPTR = np.cumsum([0, *map(len, ROWS)])

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from ssi_core.kernels.ranking.tiles import ROWS
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.tiles import ROWS
 from ssi_core.scoring import exhaustive as module
 from ssi_core.scoring.exhaustive import best_of_all
 

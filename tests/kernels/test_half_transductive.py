@@ -4,11 +4,11 @@ import numba
 import numpy as np
 import pytest
 
-from ssi_core.kernels.forms import DIAGONALS
-from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data, Parameters, Settings
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group
+from ssi_core.kernels.training.forms import DIAGONALS
+from ssi_core.kernels.training.random import below
+from ssi_core.kernels.training.structs import Data, Parameters, Settings
+from ssi_core.kernels.training.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group
 from tests.kernels.test_sweep import WORDS, N, embedding, rows, swept
 
 GAMMA = 0.3
@@ -84,7 +84,7 @@ def test_step_is_the_gradient_by_finite_differences(diagonal, gamma):
     after = parameters(rng, diagonal, 3)
     before = [np.array(a, np.float64) for a in (after.U[:, :N], after.V[:, :N], after.diagonal)]
     data = data_of(view, diagonal_view, [[0, 1]], [{0, 1}, set(), set()])
-    group = Group("free", diagonal, second=True)
+    group = Group("per_document", diagonal, second=True)
     totals = swept(group, after, data, 3, 1, numbers(1e4, 1, 1, 1, gamma), 1)
     assert totals[VIOLATED] == 1
     x, xd = view.toarray(), diagonal_view.toarray()
@@ -118,7 +118,7 @@ def test_sweep_follows_its_naive_twin(diagonal, gamma, negatives):
     pairs = [[0, 1], [2, 3], [4, 0], [7, 7]]
     excluded = [{0, 1}, set(), {2, 3, 5}, set(), {0, 4}, set(), set(), set(range(documents))]
     data = data_of(view, diagonal_view, pairs, excluded)
-    group = Group("free", diagonal, second=True)
+    group = Group("per_document", diagonal, second=True)
     settings = numbers(margin, rate, 0.01, negatives, gamma)
     totals = swept(group, p, data, documents, 9, settings, steps)
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ssi_core import compiled
-from ssi_core.kernels import jit, jit_fast, keys, part
+from ssi_core.kernels import jit, jit_fast, part
+from ssi_core.kernels.compiling import keys
 from ssi_core.kernels.sparse import dot
 
 compiling = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="all is Python")
@@ -25,9 +26,9 @@ TRAINS = """
 import hashlib, sys
 import numpy as np
 from scipy import sparse
-from ssi_core.kernels import sweep
+from ssi_core.kernels.training import sweep
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
 
 rng = np.random.default_rng(1)
 texts = sparse.random_array((50, 90), density=0.2, rng=rng, dtype=np.float32, format="csr")

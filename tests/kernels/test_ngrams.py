@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ssi_core.kernels import ngrams as kernels
+from ssi_core.kernels.text import ngrams as kernels
 
 TEXTS = [[0, 1, 2, 0, 1], [], [1], [0, 1, -1, 2, 0], [2, 0, 1, 0, 1]]
 NUMBERS = np.array([number for text in TEXTS for number in text], np.int32)

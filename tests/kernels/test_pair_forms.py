@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.pair_forms import PRIME, pairs_add, pairs_score
 from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.training.pair_forms import PRIME, pairs_add, pairs_score
 
 WORDS = 30
 

@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.private import Private, _gather, _scatter, give, own_rows, take
 from ssi_core.kernels.sparse import aligned_empty, csr, floats, halved
-from ssi_core.kernels.structs import Data, Parameters, Settings, Stepped, Turn, Work
-from ssi_core.kernels.sweep import Group, sweep_of
+from ssi_core.kernels.training.private import Private, _gather, _scatter, give, own_rows, take
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.sweep import Group, sweep_of
 from ssi_core.kernels.vectors import converts_float16
 
 WORDS, OWN, WIDTH, DOCUMENTS = 40, 12, 16, 20

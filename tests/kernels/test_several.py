@@ -4,12 +4,12 @@ import numba
 import numpy as np
 import pytest
 
-from ssi_core.kernels.forms import DIAGONALS
-from ssi_core.kernels.random import below
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import Data, Parameters, Settings
-from ssi_core.kernels.sweep import Group
-from ssi_core.kernels.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
+from ssi_core.kernels.training.forms import DIAGONALS
+from ssi_core.kernels.training.random import below
+from ssi_core.kernels.training.structs import Data, Parameters, Settings
+from ssi_core.kernels.training.sweep import Group
+from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from tests.kernels.test_sweep import WORDS, N, embedding, rows, swept, work
 
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.changes import within
 from ssi_core.kernels.sparse import aligned_empty, csr, floats, gather, halved, product, scatter
+from ssi_core.kernels.training.changes import within
 from ssi_core.kernels.vectors import converts_float16
 
 WORDS = 40

@@ -7,12 +7,28 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.adagrad import first_squares
-from ssi_core.kernels.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
-from ssi_core.kernels.random import below, next_uint64
 from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
-from ssi_core.kernels.structs import Data, Parameters, Settings, Squares, Stepped, Turn, Work
-from ssi_core.kernels.sweep import HINGE, SKIPPED, TRIPLES, VIOLATED, Group, rank_weight, sweep_of
+from ssi_core.kernels.training.adagrad import first_squares
+from ssi_core.kernels.training.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
+from ssi_core.kernels.training.random import below, next_uint64
+from ssi_core.kernels.training.structs import (
+    Data,
+    Parameters,
+    Settings,
+    Squares,
+    Stepped,
+    Turn,
+    Work,
+)
+from ssi_core.kernels.training.sweep import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Group,
+    rank_weight,
+    sweep_of,
+)
 
 WORDS, N, BUCKETS = 12, 5, 7
 ROOT = 1e5
@@ -25,11 +41,12 @@ def _modular():
         yield
 
 
-LOW_RANK = ("low_rank", "low_rank_adagrad", "free")
+LOW_RANK = ("low_rank", "low_rank_adagrad", "per_document")
 RARE = [
     ("zero", "alpha"), ("dense", "weights"), ("hollow", "alpha"), ("hollow", "weights"),
     ("sparse", "weights"), ("hashed", "weights"),
-    ("free", "none"), ("free", "alpha"), ("free", "weights"),  # test_half_transductive.py
+    # test_half_transductive.py
+    ("per_document", "none"), ("per_document", "alpha"), ("per_document", "weights"),
 ]  # fmt: skip
 """Pairs that no model of another test needs: to compile them takes longer than all the rest."""
 
@@ -65,7 +82,11 @@ def embedding(rng, words=WORDS):
 
 def parameters(rng, form, tied, diagonal):
     U = embedding(rng, WORDS if form in LOW_RANK else 0)
-    V = U if tied or form not in LOW_RANK else embedding(rng, 3 if form == "free" else WORDS)
+    V = (
+        U
+        if tied or form not in LOW_RANK
+        else embedding(rng, 3 if form == "per_document" else WORDS)
+    )
     size = WORDS if diagonal == "weights" else 1
     made = Parameters(U, V, rng.normal(size=size).astype(np.float32), weights(rng, form))
     if form != "low_rank_adagrad":
@@ -170,7 +191,7 @@ def one_triple(form, tied, diagonal, rate, margin=1e6, seed=0):
     assert not scratch.spread.any()
     assert not scratch.words.any()
     x = view.toarray()
-    return before, p, x, np.eye(3) if form == "free" else x, diagonal_view.toarray(), totals
+    return before, p, x, np.eye(3) if form == "per_document" else x, diagonal_view.toarray(), totals
 
 
 @pytest.mark.parametrize(("form", "tied", "diagonal"), CASES)

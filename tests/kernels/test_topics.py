@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
+from ssi_core.kernels.likelihood.topic_projection import project
+from ssi_core.kernels.likelihood.topics import em_pass, fold_in
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.topic_projection import project
-from ssi_core.kernels.topics import em_pass, fold_in
+from ssi_core.kernels.training.structs import read_only
 
 TOPICS, ALPHA, BETA = 4, 1.1, 1.01
 

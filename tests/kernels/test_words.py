@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.kernels import words as kernels
+from ssi_core.kernels.text import words as kernels
 
 LOWER = np.array([ord(chr(b).lower()) if chr(b).isalnum() else 0 for b in range(128)], np.uint64)
 LOWER = np.concatenate([LOWER, np.arange(128, 256, dtype=np.uint64)])

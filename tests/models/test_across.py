@@ -9,14 +9,15 @@ from scipy import sparse
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.cl_lsi import ClLsi
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.multi_task import MultiTask
-from ssi_core.models.softmax import Softmax, loss_and_gradients
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.training import Training
+from ssi_core.models.bilinear.word_pairs import WordPairs
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.cl_lsi import ClLsi
+from ssi_core.models.latent.softmax import Softmax, loss_and_gradients
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.trained import Training
-from ssi_core.models.word_pairs import WordPairs
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.task import open_task
@@ -216,7 +217,7 @@ def begun(link, beside):
     model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
     others = {one["task"]: link.auxiliary[one["task"]] for one in model.beside}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
-    training = _Training(model, link, others, 5, FitOptions()).begin(settings)
+    training = MapTraining(model, link, others, 5, FitOptions()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
     return objectives, [link, *others.values()], training
 
@@ -314,7 +315,6 @@ def test_multi_task_learns_on_two_threads_and_goes_on_from_another(link):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"form": "zero", "diagonal": "learned"}, "no maps that beside could share"),
         ({"beside": ()}, "at least one objective"),
         ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
         ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),

@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from ssi_core.models.auto import KNOWN, Auto
 from ssi_core.models.base import UnfitStart
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.choice.auto import KNOWN, Auto
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs
 

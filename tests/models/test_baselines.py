@@ -6,7 +6,7 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator, validation_rank_loss
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion, top_documents
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer

@@ -8,9 +8,10 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.best_of import BestOf
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.multi_task import MultiTask
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.combined.best_of import BestOf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import by_weight, excluded
@@ -61,7 +62,7 @@ def begun(task, model):
     names = [objective.task for (objective,) in model.groups()[1:]]
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1, "alpha": 2.0}
     others = {name: task.auxiliary[name] for name in names}
-    return _Training(model, task, others, 5, FitOptions()).begin(settings)
+    return MapTraining(model, task, others, 5, FitOptions()).begin(settings)
 
 
 def test_a_name_alone_has_the_maps_of_the_model():

@@ -7,10 +7,10 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
-from ssi_core.models.best_of import BestOf, differences
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.combined.best_of import BestOf, differences
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task
 

@@ -8,10 +8,11 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.kernels.vectors import converts_float16
-from ssi_core.models import bilinear, load_model
+from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import Bilinear, _Training
-from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.bilinear import low_rank
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
@@ -240,7 +241,7 @@ def test_an_interrupted_training_goes_on_with_other_threads(before, after, task,
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
-    training = _Training(SMALL, task, {}, 3, FitOptions(threads=2))
+    training = MapTraining(SMALL, task, {}, 3, FitOptions(threads=2))
     settings = {"rate": 0.1, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
     states = []
     for triples in (0, 500, 1000):
@@ -372,7 +373,7 @@ def test_the_rate_falls_to_a_third(task):
 def test_after_it_fell_a_step_is_a_third_as_long(task):
     def step(*, slow):
         seed, options = 3, FitOptions()
-        sgd = _Training(SMALL, task, {}, seed, options).begin(
+        sgd = MapTraining(SMALL, task, {}, seed, options).begin(
             {"rate": 0.3, "margin": 5.0, "alpha": 1.0, "init_std": 0.1, "negatives_power": 0.0}
         )
         sgd.sweep(1)
@@ -479,9 +480,7 @@ def test_float16_goes_on_with_the_same_bits_and_starts_from_a_model(task, tmp_pa
 def test_float16_is_refused_where_it_means_nothing_or_cannot_be_read(task, monkeypatch):
     with pytest.raises(ValueError, match="storage='float16' needs U and V"):
         Bilinear(form="zero", diagonal="learned", storage="float16")
-    with pytest.raises(ValueError, match="vectors of documents are float32"):
-        HalfTransductive(storage="float16")
-    monkeypatch.setattr(bilinear, "converts_float16", lambda: False)
+    monkeypatch.setattr(low_rank, "converts_float16", lambda: False)
     with pytest.raises(BadInput, match="does not convert float16"):
         dataclasses.replace(SMALL, storage="float16").fit(task, np.random.default_rng(0))
 
@@ -505,8 +504,3 @@ def test_several_documents_of_a_pair_are_learnt_from_together(task):
 def test_several_documents_of_a_pair_refuse_other_ways_to_choose_or_step(changes):
     with pytest.raises(ValueError, match=r"negatives_per_positive=5 with .*: expected"):
         Bilinear(negatives_per_positive=5, **changes)
-
-
-def test_several_documents_of_a_pair_need_one_objective():
-    with pytest.raises(ValueError, match="expected 1 with several objectives"):
-        HalfTransductive(negatives_per_positive=5)

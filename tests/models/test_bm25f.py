@@ -8,12 +8,12 @@ import pytest
 
 import ssi_core as ssi
 from ssi_core.collection import open_collection
+from ssi_core.estimator import parse
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import load_model
-from ssi_core.models.base import parse
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F, settings_of
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.fields import field_parts

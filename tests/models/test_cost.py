@@ -4,17 +4,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.half_transductive import HalfTransductive
-from ssi_core.models.lsi import Lsi, LsiMixture
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.multi_task import MultiTask
-from ssi_core.models.opca import Opca
-from ssi_core.models.pca import Pca
-from ssi_core.models.s2net import S2Net
-from ssi_core.models.softmax import Softmax
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.word_pairs import WordPairs
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
+from ssi_core.models.latent.opca import Opca
+from ssi_core.models.latent.pca import Pca
+from ssi_core.models.latent.s2net import S2Net
+from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.word_pairs import WordPairs
 from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains

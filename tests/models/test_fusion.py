@@ -11,9 +11,9 @@ from ssi_core.evaluation.trec import write_trec
 from ssi_core.export.exporting import Settings, export_model
 from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
-from ssi_core.models.fusion import Fusion
+from ssi_core.models.combined.fusion import Fusion
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
-from ssi_core.models.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index

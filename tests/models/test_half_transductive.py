@@ -1,13 +1,15 @@
 """What is particular to half-transductive ranking."""
 
 import dataclasses
+import json
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models import load_model
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
@@ -15,6 +17,7 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Pairs, Texts
 from tests.corpora import SUBJECTS
 from tests.models.test_bilinear import in_two_languages
+from tests.seals import reseal
 
 pytestmark = pytest.mark.trains
 
@@ -224,10 +227,28 @@ def test_two_languages_and_no_pairs_are_refused(task):
         ({"gamma": -0.1}, "gamma=-0.1"),
         ({"functional_budget": 0}, "functional_budget=0"),
         ({"diagonal": "half"}, "diagonal='half'"),
-        ({"adagrad": True}, "adagrad=True"),
-        ({"form": "zero", "diagonal": "learned"}, "form='zero'"),
     ],
 )
 def test_wrong_values_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         HalfTransductive(**wrong)
+
+
+FORMER = {
+    "form": "low_rank",
+    "length": None,
+    "storage": "float32",
+    "negatives_per_positive": 1,
+    "adagrad": False,
+}
+"""Settings that models had which were saved before these were left to `Bilinear`."""
+
+
+def test_a_model_that_was_saved_with_settings_of_bilinear_is_read(fit, tmp_path):
+    fit.save(tmp_path)
+    manifest = json.loads((tmp_path / "model.json").read_text())
+    reseal(tmp_path, "model.json", parameters=manifest["parameters"] | FORMER)
+    assert load_model(tmp_path).model == fit.model
+    reseal(tmp_path, "model.json", parameters=manifest["parameters"] | {"adagrad": True})
+    with pytest.raises(BadInput, match="adagrad"):
+        load_model(tmp_path)

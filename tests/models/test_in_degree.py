@@ -8,8 +8,8 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models import load_model
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
-from ssi_core.models.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair

@@ -6,7 +6,7 @@ import pytest
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours

@@ -8,12 +8,12 @@ import pytest
 from scipy import linalg, sparse
 
 from ssi_core.models import MODELS
-from ssi_core.models.mixture import Mixture
-from ssi_core.models.opca import Opca, regularised
-from ssi_core.models.paired import Moments, Paired, Rows
-from ssi_core.models.pca import Pca
-from ssi_core.models.s2net import CosineLoss, S2Net, drawn_negatives
-from ssi_core.models.svd import leading_eigenvectors
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.latent.opca import Opca, regularised
+from ssi_core.models.latent.paired import Moments, Paired, Rows
+from ssi_core.models.latent.pca import Pca
+from ssi_core.models.latent.s2net import CosineLoss, S2Net, drawn_negatives
+from ssi_core.models.latent.svd import leading_eigenvectors
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from ssi_core.models.products import Products
-from ssi_core.models.svd import leading_vectors
+from ssi_core.models.latent.products import Products
+from ssi_core.models.latent.svd import leading_vectors
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.dumps import real_data
 

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.half_transductive import HalfTransductive
-from ssi_core.models.word_pairs import WordPairs
-from ssi_core.tasks.share import share_of_pairs
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.tasks.task import open_task
+from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.sgd import excluded
 
 pytestmark = pytest.mark.trains

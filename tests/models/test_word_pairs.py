@@ -6,11 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
-from ssi_core.kernels import pair_forms
 from ssi_core.kernels.sparse import Csr
+from ssi_core.kernels.training import pair_forms
 from ssi_core.models import load_model
-from ssi_core.models.pair_weights import hash_facts, longest, prune
-from ssi_core.models.word_pairs import WordPairs
+from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
+from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.scoring import inner
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.tasks.task import build_task, open_task

@@ -1,4 +1,7 @@
-"""Parts that tests make, and count: a worker imports this module by its name."""
+"""Parts that tests make, and count: a worker imports this module by its name.
+
+A training is imported by the parts that train: the others begin without it.
+"""
 
 import os
 import secrets
@@ -11,10 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-from ssi_core.experiment.spread import TrialPart, make
-from ssi_core.experiment.training import train_part
 from ssi_core.parts import once
-from ssi_core.training import descend
 from ssi_core.types import BadInput
 
 PARTS = range(8)
@@ -80,6 +80,8 @@ def contents(place):
 
 def train_and_die(part, notes):
     """Train a row; the process that is first kills itself when it has kept a checkpoint."""
+    from ssi_core.experiment.training import train_part
+
     first = not any(notes.glob("begun-*"))
     (notes / f"begun-{secrets.token_hex(4)}").touch()
 
@@ -99,6 +101,9 @@ def trial(part, place, halting=None):
     The first who does the trial `halting` writes its process into a file when it has kept a
     checkpoint, and waits to be killed.
     """
+    from ssi_core.experiment.spread import make
+    from ssi_core.training import descend
+
     name = trial_name(part)
     noted = place / "executions"
     noted.mkdir(exist_ok=True)
@@ -119,6 +124,8 @@ def trial(part, place, halting=None):
 
 def trial_name(part):
     """Name a trial by its row, training and triples; a row by its label."""
+    from ssi_core.experiment.spread import TrialPart
+
     if isinstance(part, TrialPart):
         return f"{part.row.label} {part.step.number}, {part.step.before} until {part.step.triples}"
     return part.label

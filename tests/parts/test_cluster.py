@@ -29,20 +29,6 @@ distributed = pytest.importorskip("distributed", reason="pip install 'ssi[cluste
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
-@pytest.fixture(scope="module")
-def two(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
-        yield there
-
-
-@pytest.fixture
-def dask(two):
-    """A scheduler and two workers; one that a test has killed has been started again."""
-    with distributed.Client(two.address, set_as_default=False) as client:
-        waited(lambda: len(client.nthreads()) == 2)
-    return two
-
-
 def all_of(stage, parts, where):
     with run_parts(stage, parts, where) as ended:
         return list(ended)

@@ -11,14 +11,14 @@ import pytest
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.spread import Spread, TrialPart
 from ssi_core.experiment.training import RowPart, open_part, train_part
-from ssi_core.models.auto import Auto
-from ssi_core.models.rounds import Went
+from ssi_core.models.choice.auto import Auto
 from ssi_core.parts import LOCAL, Done, Stage, run_parts
+from ssi_core.selection.rounds import TrialResult
 from ssi_core.tasks.task import build_task
 from ssi_core.types import Refused
 from tests.corpora import topical, write_corpus
 from tests.parts import jobs
-from tests.parts.machines import running, waited
+from tests.parts.machines import waited
 
 pytestmark = [pytest.mark.trains, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -63,13 +63,6 @@ def row(next_task):
         return RowPart(parse_table(TABLE), label, next_task, 0, 1, *where)
 
     return at
-
-
-@pytest.fixture(scope="module")
-def dask(tmp_path_factory):
-    pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
-    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
-        yield there
 
 
 def spread(rows, where=LOCAL, halting=None, processes=1):
@@ -152,7 +145,7 @@ def test_a_row_whose_trial_failed_is_trained_without_the_others(row, tmp_path):
     trials = list(waiting)
     assert len(trials) > 3
     for number, part in enumerate(trials):
-        went = Refused("no memory") if number == 1 else Went(300, 0.1, [])
+        went = Refused("no memory") if number == 1 else TrialResult(300, 0.1, [])
         waiting.ended(Done(part, went))
     assert list(waiting) == [row(tmp_path)]
     assert list(Spread([row(tmp_path)], trials_only=True)) == trials

@@ -35,9 +35,10 @@ from ssi_core.guests.profiles.profiler import Profiler
 from ssi_core.guests.reranking.lambdamart import LambdaMart
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.guests.summary.concepts import ConceptBase
-from ssi_core.models import load_model, trials
+from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel
-from ssi_core.models.rounds import Step
+from ssi_core.models.choice import trials
+from ssi_core.selection.rounds import Step
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document
@@ -208,7 +209,7 @@ def choice(place, made):
 
 def trial(place, made):
     step = Step(1, 0, {}, 0, 300, 100)
-    facts = {"files": {}, **trials.Went(300, 0.5, [(100, {"val/map": 0.1})])._asdict()}
+    facts = {"files": {}, **trials.TrialResult(300, 0.5, [(100, {"val/map": 0.1})])._asdict()}
     (place / trials._TRIALS).mkdir(parents=True)
     trials.integrity.write_manifest(
         place / trials._TRIALS, trials._name(step), facts, durable=False

@@ -345,7 +345,7 @@ def test_damaged_arrays(tmp_path_factory, array, data):
         assert load_array(path, mapped=mapped).nbytes <= path.stat().st_size
 
 
-@fuzz
+@settings(fuzz, max_examples=max(1, EXAMPLES // 5))  # a process each
 @given(data=st.data())
 @guarded
 def test_damaged_parquet(tmp_path_factory, data):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.tasks.task import open_task
 from tests.flows.project import PAGES
 

@@ -105,7 +105,6 @@ COMMANDS = {
     "feeds compare": "feeds --entries 1,2 --save new",
     "feeds write": "DATA/corpus new --topics topics.tsv --most 2",
     "pipeline": "table.toml --task DATA/task",
-    "tune": "table.toml --task DATA/task --row U'V_+_I --set margin=1,0.3",
     "train": "table.toml --task DATA/task --row TF-IDF",
     "compare": "made-up --save new",
     "export-trec": "RUN --out new",

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.scores import widen_rows
-from ssi_core.kernels.structs import read_only
+from ssi_core.kernels.ranking.scores import widen_rows
+from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring import half
-from ssi_core.scoring.half import inner_products
+from ssi_core.scoring.half import half_products
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Inner, wide
 from tests.scoring.test_scorer import by_numpy, random_vectors
@@ -41,7 +41,7 @@ def test_inner_products_are_those_of_the_rounded_rows(
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((count, 5)).astype(np.float32)
     documents = rng.standard_normal((11, 5)).astype(np.float16)
-    found = inner_products(queries, documents)
+    found = half_products(queries, documents)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, queries.astype(float) @ documents.T.astype(float), atol=1e-5)
 

@@ -10,13 +10,13 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.models.bm25 import Bm25
-from ssi_core.models.lsi import Lsi, LsiMixture
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
+from ssi_core.models.likelihood.topic_model import TopicModel
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.topic_model import TopicModel
-from ssi_core.models.word_pairs import WordPairs
 from ssi_core.types import Texts, View
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView

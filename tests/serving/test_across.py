@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.mixture import Mixture
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.neighbours import neighbours

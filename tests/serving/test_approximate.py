@@ -1,21 +1,19 @@
 """Search in a part of the documents: what it finds, and what it says of that."""
 
 import logging
-import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates as module
-from ssi_core.serving.approximate import WAYS, approximate
+from ssi_core.serving.approximate import approximate
 from ssi_core.serving.candidates import PartScores
-from ssi_core.serving.graph import Graph, write_graph
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
-from ssi_core.types import BadInput, Refused
+from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
+from ssi_core.types import Refused
 from tests.serving.models import WORDS, documents, random_models
 
 MODELS = random_models(seed=2)
@@ -43,12 +41,11 @@ def share(exact, found):
     return np.mean([len(set(one.hits) & set(other.hits)) / len(one.hits) for one, other in pairs])
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch, by):
+def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BY_WORDS", 2)
     monkeypatch.setattr("ssi_core.scoring.best.SPARE", 0)
-    monkeypatch.setitem(WAYS, by, replace(WAYS[by], sizes=(16, 64, 512)))
-    some, most = (approximate(exact, tmp_path, recall, by) for recall in (0, 0.99))
+    monkeypatch.setattr("ssi_core.serving.approximate._SIZES", (16, 64, 512))
+    some, most = (approximate(exact, tmp_path, recall) for recall in (0, 0.99))
     assert 0 < some.recall < most.recall <= 1
     assert some.ranked[0].scores.size == 16
     # Hits are equal with their scores; queries are others than the titles it was measured on.
@@ -56,10 +53,9 @@ def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_pat
     assert share(exact, most) > 0.9
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_vectors_of_float16_are_looked_among_too(tmp_path, by):
+def test_vectors_of_float16_are_looked_among_too(tmp_path):
     half = searcher_of(MODELS[-1], tmp_path / "index", storage="float16")
-    most = approximate(half, tmp_path, 1.0, by)
+    most = approximate(half, tmp_path, 1.0)
     assert share(half, most) > 0.9
 
 
@@ -70,7 +66,7 @@ def test_recall_of_the_exact_search_is_not_said(exact):
 @pytest.mark.parametrize("fitted", MODELS, ids=[m.model.name for m in MODELS])
 def test_it_is_exact_where_it_looks_at_all_documents(fitted, tmp_path):
     base = searcher_of(fitted, tmp_path / "index")
-    found = approximate(base, tmp_path / "graphs", 1)
+    found = approximate(base, tmp_path / "codes", 1)
     assert found.search(QUERIES[:3], 1000) == base.search(QUERIES[:3], 1000)
     inner = fitted.model.name != "topic_model" and base.index.vectors.dense is not None
     assert (found is base) == (not inner)
@@ -111,11 +107,10 @@ def test_documents_come_and_go(exact, tmp_path):
     assert changed.recall == live.recall
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_what_finds_them_is_made_once_and_kept(exact, tmp_path, monkeypatch, by):
-    first = approximate(exact, tmp_path, 0.9, by)
+def test_what_finds_them_is_made_once_and_kept(exact, tmp_path, monkeypatch):
+    first = approximate(exact, tmp_path, 0.9)
     monkeypatch.setattr("ssi_core.serving.approximate.store.create", None)
-    again = approximate(exact, tmp_path, 0.9, by)
+    again = approximate(exact, tmp_path, 0.9)
     assert again.search(QUERIES) == first.search(QUERIES)
     assert again.recall == first.recall
 
@@ -135,55 +130,44 @@ def turn_a_bit(path):
     [
         ("artefact.json", shorten),
         ("artefact.json", lambda path: path.write_text("{}")),
-        ("graph.faiss", shorten),
-        ("graph.faiss", turn_a_bit),
-        ("graph.faiss", lambda path: path.unlink()),
+        ("codes.npy", shorten),
         ("codes.npy", turn_a_bit),
+        ("codes.npy", lambda path: path.unlink()),
     ],
 )
 def test_what_is_damaged_is_made_again(exact, tmp_path, name, damage, caplog):
-    by = "codes" if name == "codes.npy" else "graph"
-    first = approximate(exact, tmp_path, 0.9, by).search(QUERIES)
+    first = approximate(exact, tmp_path, 0.9).search(QUERIES)
     (path,) = tmp_path.glob("*/" + name)
     damage(path)
     with caplog.at_level(logging.WARNING):
-        assert approximate(exact, tmp_path, 0.9, by).search(QUERIES) == first
+        assert approximate(exact, tmp_path, 0.9).search(QUERIES) == first
     assert name in caplog.text
     assert "make it again. It is done now." in caplog.text
-
-
-def test_without_the_library_it_says_what_to_install(exact, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(BadInput, match=r"pip install 'ssi\[approximate\]'"):
-        approximate(exact, tmp_path, 0.9)
-    assert approximate(exact, tmp_path, 0.9, "codes").recall
 
 
 @pytest.mark.parametrize("n", [1, 2, 17])
 def test_few_documents_are_all_looked_at(n, tmp_path):
     dense = np.random.default_rng(n).normal(size=(n, 3)).astype(np.float32)
     dense[0] = 0
-    write_graph(dense, tmp_path / "graph")
+    write_signs(dense, tmp_path / "codes.npy")
     vectors = Inner(None, dense)
-    rows, scores = PartScores(Graph(tmp_path / "graph"), vectors, 32)(vectors, n)
+    rows, scores = PartScores(SignCodes(dense, tmp_path / "codes.npy"), vectors, 32)(vectors, n)
     expected = dense @ dense.T
     assert (np.sort(rows) == np.arange(n)).all()
     np.testing.assert_allclose(scores, np.take_along_axis(expected, rows, 1), atol=1e-5)
 
 
-@pytest.mark.parametrize("by", WAYS)
-def test_it_is_refused_where_it_does_not_fit(exact, tmp_path, monkeypatch, by):
+def test_it_is_refused_where_it_does_not_fit(exact, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "1k")
-    with pytest.raises(Refused, match=f"approximate search by {by} takes"):
-        approximate(exact, tmp_path / "kept", 0.9, by)
+    with pytest.raises(Refused, match="approximate search takes"):
+        approximate(exact, tmp_path / "kept", 0.9)
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize("by", WAYS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_its_file_is_no_larger_than_was_said(tmp_path, by, dtype):
+def test_its_file_is_no_larger_than_was_said(tmp_path, dtype):
     dense = np.random.default_rng(0).standard_normal((2000, 20)).astype(dtype)
-    file = tmp_path / WAYS[by].file
-    WAYS[by].write(dense, file)
+    file = tmp_path / "codes.npy"
+    write_signs(dense, file)
     taken = file.stat().st_size
-    assert taken <= WAYS[by].cost(dense).disk + 1000 <= 2 * taken
+    assert taken <= signs_cost(dense).disk + 1000 <= 2 * taken

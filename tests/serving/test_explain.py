@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ssi_core.models.base import FittedModel
-from ssi_core.models.translation_model import TranslationModel
+from ssi_core.models.likelihood.translation_model import TranslationModel
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import explain as module
 from ssi_core.serving.explain import explain, explain_pair

@@ -21,7 +21,7 @@ NAMES = [f"{m.model.name}-{n}" for n, m in enumerate(MODELS)]
 
 
 @pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
-@pytest.mark.parametrize("block", [1, 4, 1000])
+@pytest.mark.parametrize("block", [4, 1000])
 def test_index_holds_the_vectors_of_all_documents(fitted, block, tmp_path):
     texts = documents(fitted.document_views)
     build_index(fitted, texts, tmp_path / "i", parents={"task": "t"}, block=block)

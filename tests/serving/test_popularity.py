@@ -9,8 +9,8 @@ from flows.cli import cli
 from ssi_core.command.verb import run as main
 from ssi_core.face.index import Index
 from ssi_core.models.bm25 import Bm25
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
-from ssi_core.models.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from ssi_core import collection, store
-from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.frozen import freeze
 from ssi_core.tasks.spec import TaskSpec, spec_of
 from ssi_core.tasks.split import TRAIN, side_of_documents, side_of_rows
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.tasks.training_part import training_part
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_collection, write_named

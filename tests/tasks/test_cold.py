@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.models.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.tasks.cold import cold_documents, without_cold
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.tasks.training_part import cold_documents, without_cold
 
 
 @pytest.fixture(scope="module")

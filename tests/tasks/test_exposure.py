@@ -10,7 +10,7 @@ import pytest
 from ssi_core import store
 from ssi_core.corpus.clicks.columns import parse_map
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.frozen import freeze
 from ssi_core.tasks.split import TRAIN, side_of_documents, side_of_links
 from ssi_core.tasks.task import build_task, open_task

@@ -9,9 +9,9 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.models import MODELS
 from ssi_core.tasks import spec
-from ssi_core.tasks.blind import training_part
 from ssi_core.tasks.judged import folds_of
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.tasks.training_part import training_part
 from ssi_core.types import BadInput
 from tests.corpora import SUBJECTS, judged_pairs, write_collection
 

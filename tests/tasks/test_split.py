@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ssi_core.tasks import split
 from ssi_core.tasks.split import (
-    SIDES,
+    SPLITS,
     TEST,
     TRAIN,
     VALID,
@@ -19,7 +19,7 @@ TITLES = pl.Series([f"Title {i}" for i in range(20_000)])
 
 
 def shares(sides):
-    return np.bincount(sides, minlength=len(SIDES)) / len(sides)
+    return np.bincount(sides, minlength=len(SPLITS)) / len(sides)
 
 
 def test_shares_are_near_65_5_30():
@@ -75,7 +75,7 @@ def test_lengths_must_agree():
 
 
 def test_names_and_numbers_go_together():
-    assert [SIDES[side] for side in (TRAIN, VALID, TEST)] == ["train", "valid", "test"]
+    assert [SPLITS[side] for side in (TRAIN, VALID, TEST)] == ["train", "valid", "test"]
 
 
 def test_links_given_by_rows_have_the_sides_of_their_titles(monkeypatch):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.kernels.sweep import draw_shown
-from ssi_core.models.bilinear import Bilinear
-from ssi_core.models.half_transductive import HalfTransductive
-from ssi_core.models.word_pairs import WordPairs
+from ssi_core.kernels.training.sweep import draw_shown
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.half_transductive import HalfTransductive
+from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.scoring.scorer import score_pairs
 from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_weight, training_data

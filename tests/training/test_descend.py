@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from ssi_core.training import clock
+from ssi_core.selection.grid import search
+from ssi_core.training import descend as module
 from ssi_core.training.descend import Diverged, descend
-from ssi_core.training.search import search
 from ssi_core.types import BadInput
 
 
@@ -50,7 +50,7 @@ def test_the_last_epoch_is_what_the_budget_leaves():
 
 def test_seconds_are_those_of_sweeps_without_compilation(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(event, "timer", lambda: now[0])
 
     class Compiling(Scripted):
@@ -167,7 +167,7 @@ def test_a_break_does_not_change_a_training_whose_rate_fell(tmp_path):
 def timed(monkeypatch, sweep, validation):
     """A trainee on a clock of its own: seconds of ten triples, and of a validation."""
     now = [0.0]
-    monkeypatch.setattr(clock.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
 
     class Timed(Scripted):
         def sweep(self, triples):

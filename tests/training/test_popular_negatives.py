@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.kernels.structs import read_only
-from ssi_core.kernels.sweep import draw_weighted
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.training.sweep import draw_weighted
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_in_degree, excluded, held_out_hits, training_data
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ssi_core.kernels.sparse import aligned_empty
-from ssi_core.kernels.structs import Parameters
-from ssi_core.kernels.sweep import Group as Kernels
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.kernels.training.structs import Parameters
+from ssi_core.kernels.training.sweep import Group as Kernels
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.training import private, sgd
 from ssi_core.training.sgd import training_data
@@ -69,5 +69,5 @@ def test_one_thread_shares_nothing_and_few_pairs_would_be_stale(task_dir):
     assert not private.worth_while(plain, data, 1, few)
     assert not private.worth_while(plain, data, 2, few + 1)
     assert not private.worth_while(plain, data, 3, few)
-    for other in ("free", "low_rank_adagrad", "dense", "zero"):
+    for other in ("per_document", "low_rank_adagrad", "dense", "zero"):
         assert not private.worth_while(plain._replace(form=other), data, 2, few)

@@ -20,8 +20,9 @@ class Rules:
     clicks : Clicks or None
         "first": only the first position counts (the paper); "all": every click alike; "weighted": a
         pair weighs what its relevance is estimated to be, clicks / looks, where looks are the sum
-        of the propensities of its showings (`kernels.relevance`); "inverse": every click, by one
-        over the propensity of its position. None: "first" where the log has positions, else "all".
+        of the propensities of its showings (`kernels.ranking.relevance`); "inverse": every click,
+        by one over the propensity of its position. None: "first" where the log has positions, else
+        "all".
     clip : float
         With "inverse": largest of these weights.
     most_broken : float

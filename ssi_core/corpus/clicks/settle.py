@@ -16,7 +16,7 @@ from ssi_core.corpus.clicks.quarantine import Quarantine
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
-from ssi_core.kernels.relevance import estimate_relevance
+from ssi_core.kernels.ranking.relevance import estimate_relevance
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from scipy import sparse
 
-from ssi_core import bounds
-from ssi_core.arrays import ArraySpecs
+from ssi_core.estimator import Arrays, Estimator
 from ssi_core.guests.codes.packed import Bits, Codes, pack, unpack
 from ssi_core.types import BadInput, Float64, Int32
 
-Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Length: TypeAlias = Annotated[int, Field(ge=1, le=1024)]
 """Bits of a code."""
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -26,8 +22,10 @@ Neighbours: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
 
 
 @dataclass(frozen=True)
-class Hasher:
+class Hasher(Estimator):
     """Base of the hyper-parameter dataclasses; a subclass gives ``learn`` and ``decide``.
+
+    Sizes of ``array_specs`` are the numbers of training "texts" and of "words".
 
     Parameters
     ----------
@@ -37,17 +35,13 @@ class Hasher:
         Seed of every random choice.
     """
 
-    name: ClassVar[str]
+    noun: ClassVar[str] = "hasher"
     nested: ClassVar[bool] = True
     """The first bits of a longer code are the shorter code."""
     supervised: ClassVar[bool] = False
     """It learns from the classes of the training texts."""
     bits: Length = 16
     seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        """Refuse values outside of the bounds of their fields."""
-        bounds.check(self)
 
     def fit(self, rows: sparse.csr_array, labels: Int32 | None = None) -> FittedHasher:
         """Learn codes of rows, and the function that gives other rows their codes.
@@ -79,10 +73,6 @@ class Hasher:
     ) -> tuple[Arrays, Bits, dict[str, Any]]:
         """Return the arrays of the hash function, the bits of the rows, and facts."""
         raise TypeError(f"{type(self).__name__} does not learn")
-
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
-        """Declare the arrays of the hash function, by the numbers of texts and of words."""
-        raise TypeError(f"{type(self).__name__} does not say which arrays it has")
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return a value for each bit of each row; the bit is on where it is above 0."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ssi_core.guests.codes.packed import Codes
-from ssi_core.kernels import hamming
+from ssi_core.kernels.ranking import hamming
 from ssi_core.types import Float64, Int32
 
 TITLES: Mapping[str, str] = {

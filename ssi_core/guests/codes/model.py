@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
-from ssi_core import files, integrity
-from ssi_core.arrays import ArraySpec, check_arrays, load_array
+from ssi_core.arrays import ArraySpec
+from ssi_core.estimator import Contents, Fitted, Format, Saved
 from ssi_core.guests.codes.base import FittedHasher, Hasher
 from ssi_core.guests.codes.hashers import HASHERS
 from ssi_core.guests.codes.packed import BallIndex, Codes
 from ssi_core.guests.codes.words import Words
-from ssi_core.strict import converted
-from ssi_core.types import BadInput, Int32
-
-FORMAT = 1
-_MANIFEST = "codes.json"
-_AGAIN = "Train it again."
+from ssi_core.types import Int32
 
 
 @dataclass(frozen=True)
-class CodeModel:
+class CodeModel(Fitted[Hasher]):
     """A fitted hasher with its words, and the identifiers of the texts that have codes.
 
     Attributes
@@ -39,6 +32,8 @@ class CodeModel:
     words: Words
     fitted: FittedHasher
     ids: tuple[str, ...]
+    form: ClassVar[Format] = Format("codes", "codes.json", "Train it again.", names="hasher")
+    kinds: ClassVar[Mapping[str, type[Hasher]]] = HASHERS
 
     @classmethod
     def of(
@@ -74,60 +69,24 @@ class CodeModel:
         """Return the codes of the training texts as an index."""
         return BallIndex(self.fitted.codes, self.fitted.hasher.bits)
 
-    def save(self, directory: Path) -> None:
-        """Write a directory of ``.npy`` arrays, words and a manifest; never a pickle.
-
-        Raises
-        ------
-        Refused
-            The directory holds something else, or cannot be written.
-        """
-        with files.replacing(Path(directory), _MANIFEST, "codes") as new:
-            self._write(new)
-
-    def _write(self, directory: Path) -> None:
-        (directory / "arrays").mkdir(parents=True)
-        arrays = {"codes": self.fitted.codes, "idf": self.words.idf, **self.fitted.arrays}
-        for name, array in arrays.items():
-            np.save(directory / "arrays" / f"{name}.npy", array, allow_pickle=False)
+    def contents(self) -> Contents[Hasher]:
+        """Return the hasher with the arrays of the words and of the codes."""
+        fitted = self.fitted
+        arrays = {"codes": fitted.codes, "idf": self.words.idf, **fitted.arrays}
         strings = {"stems": self.words.stems, "ids": self.ids}
-        text = json.dumps(strings, ensure_ascii=False)
-        (directory / "strings.json").write_text(text, encoding="utf-8")
-        facts = {
-            "format": FORMAT,
-            "hasher": self.fitted.hasher.name,
-            "parameters": asdict(self.fitted.hasher),
-            "arrays": sorted(self.fitted.arrays),
-            "facts": self.fitted.facts,
-        }
-        integrity.seal_directory(directory, _MANIFEST, facts)
+        return Contents(fitted.hasher, arrays, {"facts": fitted.facts}, strings)
 
     @classmethod
-    def load(cls, directory: Path) -> CodeModel:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        BadInput
-            The directory holds no codes, some that were changed, or those of another version.
-        """
-        directory = Path(directory)
-        manifest = integrity.open_sealed(directory, _MANIFEST, "codes", _AGAIN)
-        if manifest["format"] != FORMAT or manifest["hasher"] not in HASHERS:
-            raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
-        kind = HASHERS[manifest["hasher"]]
-        with files.reading(directory / _MANIFEST, _AGAIN):
-            hasher = kind(**converted(kind, manifest["parameters"]))
-            strings = files.read_object(directory / "strings.json", _AGAIN)
-            stems, ids = (tuple(map(str, strings[name])) for name in ("stems", "ids"))
-            place, names = directory / "arrays", {*manifest["arrays"], "codes", "idf"}
-            arrays = {name: load_array(place / f"{name}.npy") for name in names}
-            specs = {
-                **hasher.array_specs(len(ids), len(stems)),
-                "codes": ArraySpec("uint64", (len(ids), -(-hasher.bits // 64))),
-                "idf": ArraySpec("float64", (len(stems),), least=0),
-            }
-            check_arrays(specs, arrays, place, _AGAIN)
+    def restored(cls, saved: Saved[Hasher]) -> CodeModel:
+        """Read words and hasher; the codes are those of as many texts as have an identifier."""
+        hasher, (stems, ids) = saved.settings, saved.strings("stems", "ids")
+        specs = {
+            **hasher.array_specs({"texts": len(ids), "words": len(stems)}),
+            "codes": ArraySpec("uint64", (len(ids), -(-hasher.bits // 64))),
+            "idf": ArraySpec("float64", (len(stems),), least=0),
+        }
+        arrays = dict(saved.arrays(specs))
         codes, idf = arrays.pop("codes"), arrays.pop("idf")
-        fitted = FittedHasher(hasher, arrays, codes, manifest["facts"])
-        return cls(Words(stems, idf), fitted, ids)
+        return cls(
+            Words(stems, idf), FittedHasher(hasher, arrays, codes, saved.facts["facts"]), ids
+        )

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import hamming
+from ssi_core.kernels.ranking import hamming
 from ssi_core.types import Int32, Int64
 
 Codes: TypeAlias = NDArray[np.uint64]

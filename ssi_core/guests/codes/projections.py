@@ -16,7 +16,8 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, svds
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.guests.codes.base import Arrays, Hasher
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.codes.base import Hasher
 from ssi_core.guests.codes.packed import Bits
 from ssi_core.types import BadInput, Float64, Int32
 
@@ -47,10 +48,10 @@ class Thresholded(Hasher):
         product: Float64 = rows @ arrays["weights"]
         return product
 
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the projection and the medians."""
         return {
-            "weights": ArraySpec("float64", (words, self.bits)),
+            "weights": ArraySpec("float64", (sizes["words"], self.bits)),
             "thresholds": ArraySpec("float64", (self.bits,)),
         }
 
@@ -127,9 +128,9 @@ class RandomPlanes(Hasher):
         bits = self.decide(arrays, rows) > 0
         return arrays, bits, {"balance": [float(share) for share in bits.mean(axis=0)]}
 
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the planes."""
-        return {"weights": ArraySpec("float64", (words, self.bits))}
+        return {"weights": ArraySpec("float64", (sizes["words"], self.bits))}
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return ``x . w``."""
@@ -187,10 +188,10 @@ class SpectralHashing(Hasher):
         }
         return arrays, bits, facts
 
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the components and the waves along them."""
         return {
-            "vectors": ArraySpec("float64", (words, "components")),
+            "vectors": ArraySpec("float64", (sizes["words"], "components")),
             "low": ArraySpec("float64", ("components",)),
             "component": ArraySpec("int64", (self.bits,), index="components"),
             "frequency": ArraySpec("float64", (self.bits,)),

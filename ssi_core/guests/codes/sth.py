@@ -24,7 +24,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Positive
-from ssi_core.guests.codes.base import Arrays, Hasher, Neighbours
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.codes.base import Hasher, Neighbours
 from ssi_core.guests.codes.eigenmap import eigenmap
 from ssi_core.guests.codes.graph import Similarity, neighbour_graph
 from ssi_core.guests.codes.packed import Bits
@@ -93,9 +94,9 @@ class SelfTaught(Hasher):
                 weights[:, bit] = machine.fit(rows, bits[:, bit]).coef_[0]
         return {"weights": weights}
 
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the weights of each bit."""
-        return {"weights": ArraySpec("float64", (words, self.bits))}
+        return {"weights": ArraySpec("float64", (sizes["words"], self.bits))}
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return ``x . w`` of each bit."""
@@ -144,8 +145,9 @@ class KernelSelfTaught(SelfTaught):
             "columns": np.array([rows.shape[1]]),
         }
 
-    def array_specs(self, texts: int, words: int) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the weights and the bias of each bit, and the rows that they are of."""
+        texts, words = sizes["texts"], sizes["words"]
         return {
             "weights": ArraySpec("float64", (texts, self.bits)),
             "biases": ArraySpec("float64", (self.bits,)),

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core import files, integrity
-from ssi_core.arrays import ArraySpec, ArraySpecs, check_arrays, csr_specs, load_array
+from ssi_core.arrays import CSR_PARTS, csr_specs
+from ssi_core.estimator import Contents, Fitted, Format, Saved
 from ssi_core.guests.profiles.events import Events
 from ssi_core.guests.profiles.profiler import FittedProfiler, Profiler
 from ssi_core.guests.profiles.sides import counts_of
-from ssi_core.strict import converted, instead
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
-FORMAT = 1
-_MANIFEST = "profiles.json"
-_AGAIN = "Make it again with 'ssi profiles fit'."
 _ARRAYS = ("common", "theta", "share")
-_COUNTS = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True)
-class ProfileModel:
+class ProfileModel(Fitted[Profiler]):
     """Fitted profiles with the names of tokens and users.
 
     Attributes
@@ -44,6 +39,10 @@ class ProfileModel:
     users: tuple[str, ...]
     fitted: FittedProfiler
     counts: sparse.csr_array
+    form: ClassVar[Format] = Format(
+        "profiles", "profiles.json", "Make it again with 'ssi profiles fit'."
+    )
+    kinds: ClassVar[Mapping[str, type[Profiler]]] = {Profiler.name: Profiler}
 
     @classmethod
     def of(cls, events: Events, profiler: Profiler, *, least_users: int = 3) -> ProfileModel:
@@ -116,56 +115,20 @@ class ProfileModel:
             row["count"] = int(often[place])
         return rows
 
-    def save(self, directory: Path) -> None:
-        """Write a directory of ``.npy`` arrays, names and a manifest; never a pickle.
-
-        Raises
-        ------
-        Refused
-            The directory holds something else, or cannot be written.
-        """
-        with files.replacing(Path(directory), _MANIFEST, "profiles") as new:
-            (new / "arrays").mkdir(parents=True)
-            arrays = {name: getattr(self.fitted, name) for name in _ARRAYS}
-            arrays |= {name: getattr(self.counts, name) for name in _COUNTS}
-            for name, array in arrays.items():
-                np.save(new / "arrays" / f"{name}.npy", array, allow_pickle=False)
-            names = {"tokens": self.tokens, "users": self.users}
-            (new / "strings.json").write_text(json.dumps(names, ensure_ascii=False), "utf-8")
-            facts = {"format": FORMAT, "parameters": asdict(self.fitted.profiler)}
-            integrity.seal_directory(new, _MANIFEST, facts)
+    def contents(self) -> Contents[Profiler]:
+        """Return the distributions and the counts, with the names of users and tokens."""
+        arrays = {name: getattr(self.fitted, name) for name in _ARRAYS}
+        arrays |= {name: getattr(self.counts, name) for name in CSR_PARTS}
+        strings = {"tokens": self.tokens, "users": self.users}
+        return Contents(self.fitted.profiler, arrays, strings=strings)
 
     @classmethod
-    def load(cls, directory: Path) -> ProfileModel:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        BadInput
-            The directory holds no profiles, some that were changed, or those of another version.
-        """
-        directory = Path(directory)
-        manifest = integrity.open_sealed(directory, _MANIFEST, "profiles", _AGAIN)
-        if manifest["format"] != FORMAT:
-            raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
-        with files.reading(directory / _MANIFEST, _AGAIN):
-            profiler = Profiler(**converted(Profiler, manifest["parameters"]))
-            names = files.read_object(directory / "strings.json", _AGAIN)
-            tokens, users = (tuple(map(str, names[name])) for name in ("tokens", "users"))
-            place = directory / "arrays"
-            arrays = {n: load_array(place / f"{n}.npy") for n in (*_ARRAYS, *_COUNTS)}
-            check_arrays(_array_specs(profiler, len(users), len(tokens)), arrays, place, _AGAIN)
+    def restored(cls, saved: Saved[Profiler]) -> ProfileModel:
+        """Read the distributions, and the counts of as many users and tokens as have a name."""
+        profiler, (tokens, users) = saved.settings, saved.strings("tokens", "users")
+        shape = len(users), len(tokens)
+        specs = profiler.array_specs({"tokens": len(tokens)})
+        arrays = saved.arrays({**specs, **csr_specs(*shape, CSR_PARTS, "float64")})
         fitted = FittedProfiler.of(profiler, *(arrays[name] for name in _ARRAYS))
-        parts = tuple(arrays[name] for name in _COUNTS)
-        return cls(tokens, users, fitted, sparse.csr_array(parts, shape=(len(users), len(tokens))))
-
-
-def _array_specs(profiler: Profiler, users: int, tokens: int) -> ArraySpecs:
-    """Declare the distributions and the counts."""
-    data, indices, indptr = _COUNTS
-    return {
-        "common": ArraySpec("float64", (tokens,), least=0, most=1),
-        "theta": ArraySpec("float64", (profiler.clusters, tokens), least=0, most=1),
-        "share": ArraySpec("float64", (profiler.clusters,), least=0, most=1),
-        **csr_specs(users, tokens, (indptr, indices, data), "float64"),
-    }
+        indptr, indices, data = (arrays[name] for name in CSR_PARTS)
+        return cls(tokens, users, fitted, sparse.csr_array((data, indices, indptr), shape=shape))

@@ -11,14 +11,15 @@ its text.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 from scipy import sparse
 
-from ssi_core import bounds
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Weight
+from ssi_core.estimator import Estimator, Sizes
 from ssi_core.guests.profiles.divergence import (
     contributions,
     divergence,
@@ -35,7 +36,7 @@ Clusters = Annotated[int, Field(ge=1, le=10**5)]
 
 
 @dataclass(frozen=True)
-class Profiler:
+class Profiler(Estimator):
     """Hyper-parameters of profiles.
 
     Parameters
@@ -54,6 +55,7 @@ class Profiler:
         Seed of every random choice.
     """
 
+    name: ClassVar[str] = "profiler"
     clusters: Clusters = 30
     tokens: Tokens = 50
     alpha: Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)] = 0.1
@@ -61,9 +63,14 @@ class Profiler:
     starts: Annotated[int, Field(ge=1, le=1000)] = 3
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
 
-    def __post_init__(self) -> None:
-        """Refuse values outside of the bounds of their fields."""
-        bounds.check(self)
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
+        """Declare the distributions, by the number of "tokens"."""
+        tokens = sizes["tokens"]
+        return {
+            "common": ArraySpec("float64", (tokens,), least=0, most=1),
+            "theta": ArraySpec("float64", (self.clusters, tokens), least=0, most=1),
+            "share": ArraySpec("float64", (self.clusters,), least=0, most=1),
+        }
 
     def fit(self, counts: sparse.csr_array) -> FittedProfiler:
         """Learn the distribution of all users and the clusters.

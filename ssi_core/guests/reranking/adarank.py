@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from ssi_core.bounds import Share
-from ssi_core.guests.reranking.base import Arrays, Choice, Linear, Rounds
+from ssi_core.estimator import Arrays
+from ssi_core.guests.reranking.base import Choice, Linear, Rounds
 from ssi_core.guests.reranking.measures import Grades, measure_named
 from ssi_core.guests.reranking.pairs import PairFeatures
 

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ssi_core import bounds, files, integrity
-from ssi_core.arrays import ArraySpec, ArraySpecs, Size, check_arrays, load_array
+from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.estimator import Arrays, Contents, Estimator, Fitted, Format, Saved, Sizes
 from ssi_core.guests.reranking.letor import pad
 from ssi_core.guests.reranking.measures import Grades, measure_named
 from ssi_core.guests.reranking.missing import filled, learn_missing, scaled
 from ssi_core.guests.reranking.pairs import PairFeatures
-from ssi_core.strict import converted
 from ssi_core.types import BadInput, Float64
 
-Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Rounds: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
 """Number of rounds of a training."""
 Seed: TypeAlias = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """Seed of every random choice."""
 T = TypeVar("T")
 
-FORMAT = 1
 MISSING = "missing"
 """Name of the array of `missing.learn_missing`."""
-_MANIFEST = "reranker.json"
 
 
 @dataclass(frozen=True)
-class Reranker:
+class Reranker(Estimator):
     """Base of the hyper-parameter dataclasses.
 
-    A subclass gives ``learn``, ``array_specs`` and ``scores``.
+    A subclass gives ``learn``, ``array_specs`` (by the number of "features") and ``scores``.
 
     Parameters
     ----------
@@ -48,7 +43,7 @@ class Reranker:
         Scale each feature to 0..1 over the documents of a query.
     """
 
-    name: ClassVar[str]
+    noun: ClassVar[str] = "ranker"
     lists: ClassVar[bool] = False
     """Scores depend on the other documents of the list, scaling and missing values apart."""
     reads_missing: ClassVar[bool] = False
@@ -58,7 +53,7 @@ class Reranker:
 
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
-        bounds.check(self)
+        super().__post_init__()
         measure_named(self.measure)
 
     def fit(self, train: PairFeatures, valid: PairFeatures | None = None) -> FittedReranker:
@@ -114,13 +109,10 @@ class Reranker:
         """Return the arrays of the ranker, and what the training chose and measured."""
         raise TypeError(f"{type(self).__name__} cannot be fitted")
 
-    def array_specs(self, features: Size) -> ArraySpecs:
-        """Declare the arrays of the ranker of so many features, which may be a name."""
-        raise TypeError(f"{type(self).__name__} does not say which arrays it has")
-
-    def kept_specs(self, features: Size) -> ArraySpecs:
+    def kept_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays that are kept: those of the ranker, and what missing values become."""
-        return {**self.array_specs(features), MISSING: ArraySpec("float64", (3, features))}
+        missing = ArraySpec("float64", (3, sizes["features"]))
+        return {**self.array_specs(sizes), MISSING: missing}
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return the scores of rows of features, a pure function of the arrays."""
@@ -131,9 +123,9 @@ class Reranker:
 class Linear(Reranker):
     """Base of rankers with the score ``w . x``; the array ``weights`` is float64 (features,)."""
 
-    def array_specs(self, features: Size) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare w."""
-        return {"weights": ArraySpec("float64", (features,))}
+        return {"weights": ArraySpec("float64", (sizes["features"],))}
 
     def scores(self, arrays: Arrays, values: Float64) -> Float64:
         """Return ``x . w`` of each row."""
@@ -142,7 +134,7 @@ class Linear(Reranker):
 
 
 @dataclass(frozen=True)
-class FittedReranker:
+class FittedReranker(Fitted[Reranker]):
     """A trained reranker.
 
     Attributes
@@ -161,6 +153,7 @@ class FittedReranker:
     arrays: Arrays
     names: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+    form: ClassVar[Format] = Format("reranker", "reranker.json", "Train it again.", names="ranker")
 
     def score(self, features: PairFeatures, where: str = "features") -> Float64:
         """Return a score for each pair, float64 (pairs,); a feature that no pair has is 0.
@@ -175,54 +168,16 @@ class FittedReranker:
         read = self.ranker.read(padded, self.arrays)
         return np.ascontiguousarray(self.ranker.scores(self.arrays, read.values))
 
-    def save(self, directory: Path) -> None:
-        """Write a directory of ``.npy`` arrays and a manifest; never a pickle.
+    def contents(self) -> Contents[Reranker]:
+        """Return settings, arrays, names of features and facts."""
+        return Contents(self.ranker, self.arrays, {"names": self.names, "facts": self.facts})
 
-        Raises
-        ------
-        Refused
-            The directory holds something else, or cannot be written.
-        """
-        with files.replacing(Path(directory), _MANIFEST, "reranker") as new:
-            self._write(new)
-
-    def _write(self, directory: Path) -> None:
-        (directory / "arrays").mkdir(parents=True)
-        for name, array in self.arrays.items():
-            np.save(directory / "arrays" / f"{name}.npy", array, allow_pickle=False)
-        integrity.seal_directory(
-            directory,
-            _MANIFEST,
-            {
-                "format": FORMAT,
-                "ranker": self.ranker.name,
-                "parameters": asdict(self.ranker),
-                "arrays": sorted(self.arrays),
-                "names": self.names,
-                "facts": self.facts,
-            },
-        )
-
-
-def load(directory: Path, rankers: Mapping[str, type[Reranker]]) -> FittedReranker:
-    """Read what `FittedReranker.save` wrote.
-
-    Raises
-    ------
-    BadInput
-        The directory holds no reranker, one that was changed, or one of an unknown kind.
-    """
-    directory, again = Path(directory), "Train it again."
-    manifest = integrity.open_sealed(directory, _MANIFEST, "reranker", again)
-    if manifest["format"] != FORMAT or manifest["ranker"] not in rankers:
-        raise BadInput(f"{directory}: another version of ssi has written it. {again}")
-    with files.reading(directory / _MANIFEST, again):
-        values = converted(rankers[manifest["ranker"]], manifest["parameters"])
-        ranker = rankers[manifest["ranker"]](**values)
-        place, names = directory / "arrays", tuple(map(str, manifest["names"]))
-        arrays = {name: load_array(place / f"{name}.npy") for name in manifest["arrays"]}
-        check_arrays(ranker.kept_specs(len(names)), arrays, place, again)
-        return FittedReranker(ranker, arrays, names, manifest["facts"])
+    @classmethod
+    def restored(cls, saved: Saved[Reranker]) -> FittedReranker:
+        """Read the ranker, and its arrays for as many features as have a name."""
+        ranker, names = saved.settings, tuple(map(str, saved.facts["names"]))
+        arrays = saved.arrays(ranker.kept_specs({"features": len(names)}))
+        return cls(ranker, arrays, names, saved.facts["facts"])
 
 
 class Choice:

@@ -14,8 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ssi_core.arrays import ArraySpec, ArraySpecs, Size, prefixed
-from ssi_core.guests.reranking.base import Arrays, Choice, Reranker, Seed
+from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.reranking.base import Choice, Reranker, Seed
 from ssi_core.guests.reranking.best_first import Subset, best_alone, combination, partition
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import BadInput, Float64
@@ -152,11 +153,11 @@ class BestFirstSelection(Reranker):
             _SEARCHED.popitem(last=False)
         return _SEARCHED[key]
 
-    def array_specs(self, features: Size) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the weights of features in subsets, and the arrays of the ranker of these."""
-        inner = self.inner_ranker().kept_specs(_SUBSETS)
+        inner = self.inner_ranker().kept_specs({"features": _SUBSETS})
         return {
-            "combination": ArraySpec("float64", (features, f"{_INNER}{_SUBSETS}")),
+            "combination": ArraySpec("float64", (sizes["features"], f"{_INNER}{_SUBSETS}")),
             **prefixed(inner, _INNER),
         }
 

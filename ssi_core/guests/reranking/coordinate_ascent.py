@@ -15,7 +15,8 @@ import numpy as np
 from pydantic import Field
 
 from ssi_core.bounds import Share
-from ssi_core.guests.reranking.base import Arrays, Choice, Linear, Rounds, Seed
+from ssi_core.estimator import Arrays
+from ssi_core.guests.reranking.base import Choice, Linear, Rounds, Seed
 from ssi_core.guests.reranking.kernels.rank_lists import try_steps
 from ssi_core.guests.reranking.measures import Grades, gain_rank, measure_named
 from ssi_core.guests.reranking.pairs import PairFeatures

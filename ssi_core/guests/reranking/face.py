@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
+from ssi_core.estimator import parse
 from ssi_core.face.compare import Comparison, compare
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.models import SSI, Ranker
@@ -17,8 +18,8 @@ from ssi_core.guests.reranking.measures import means, per_query
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.models import MODELS
-from ssi_core.models.base import Model, parse
-from ssi_core.models.parts import fitted_parts
+from ssi_core.models.base import Model
+from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.strict import instead
 from ssi_core.types import BadInput, Float64
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ssi_core.arrays import ArraySpec, ArraySpecs, Size
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate
-from ssi_core.guests.reranking.base import Arrays, Choice, Reranker, Rounds, Seed
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.reranking.base import Choice, Reranker, Rounds, Seed
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64, Refused
 
@@ -94,11 +95,11 @@ class LambdaMart(Reranker):
             rounds, facts = choice.best + 1, {"chosen_value": choice.value}
         return _arrays(trees.model_to_string(num_iteration=rounds)), {"trees": rounds, **facts}
 
-    def array_specs(self, features: Size) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the trees: nodes one after the other, of which a leaf leads to itself."""
         return {
             "roots": ArraySpec("int32", ("trees",), index="nodes"),
-            "feature": ArraySpec("int32", ("nodes",), index=features),
+            "feature": ArraySpec("int32", ("nodes",), index=sizes["features"]),
             "value": ArraySpec("float64", ("nodes",)),
             "left": ArraySpec("int32", ("nodes",), index="nodes"),
             "right": ArraySpec("int32", ("nodes",), index="nodes"),

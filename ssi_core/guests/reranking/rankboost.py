@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ssi_core.arrays import ArraySpec, ArraySpecs, Size
-from ssi_core.guests.reranking.base import Arrays, Choice, Preferences, Reranker, Rounds
+from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.reranking.base import Choice, Preferences, Reranker, Rounds
 from ssi_core.guests.reranking.kernels.rankboost import best_threshold, potentials, reweigh
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64
@@ -75,10 +76,10 @@ class RankBoost(Reranker):
             "alpha": np.array([one[2] for one in kept]),
         }, facts
 
-    def array_specs(self, features: Size) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the weak rankers and their weights."""
         return {
-            "feature": ArraySpec("int64", ("rounds",), index=features),
+            "feature": ArraySpec("int64", ("rounds",), index=sizes["features"]),
             "threshold": ArraySpec("float64", ("rounds",)),
             "alpha": ArraySpec("float64", ("rounds",)),
         }

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ssi_core.guests.reranking import base
 from ssi_core.guests.reranking.base import FittedReranker, Reranker
 from ssi_core.registry import Registry
 from ssi_core.strict import read_named
@@ -48,5 +47,5 @@ def reranker_named(name: str, parameters: Mapping[str, Any], where: str) -> Rera
 
 
 def load_reranker(directory: Path) -> FittedReranker:
-    """Read a saved reranker; see `base.load`."""
-    return base.load(directory, RERANKERS)
+    """Read a saved reranker; see `FittedReranker.save`."""
+    return FittedReranker.load(directory, RERANKERS)

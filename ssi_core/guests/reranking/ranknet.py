@@ -13,9 +13,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from ssi_core.arrays import ArraySpec, ArraySpecs, Size
+from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate
-from ssi_core.guests.reranking.base import Arrays, Choice, Preferences, Reranker, Rounds, Seed
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.reranking.base import Choice, Preferences, Reranker, Rounds, Seed
 from ssi_core.guests.reranking.kernels.ranknet import ranknet_round
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64
@@ -77,10 +78,10 @@ class RankNet(Reranker):
             facts |= {"round": choice.best + 1, "chosen_value": choice.value}
         return best, facts
 
-    def array_specs(self, features: Size) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the weights of both layers."""
         return {
-            "weights": ArraySpec("float64", (self.units, features)),
+            "weights": ArraySpec("float64", (self.units, sizes["features"])),
             "shift": ArraySpec("float64", (self.units,)),
             "output": ArraySpec("float64", (self.units,)),
         }

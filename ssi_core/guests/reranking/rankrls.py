@@ -15,7 +15,8 @@ import numpy as np
 from pydantic import Field
 
 from ssi_core.bounds import Positive, Values
-from ssi_core.guests.reranking.base import Arrays, Choice, Linear
+from ssi_core.estimator import Arrays
+from ssi_core.guests.reranking.base import Choice, Linear
 from ssi_core.guests.reranking.kernels.greedy_rls import add_feature, try_features
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64, Int64

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssi_core.bounds import Positive
-from ssi_core.guests.reranking.base import MISSING, Arrays, Linear
+from ssi_core.estimator import Arrays
+from ssi_core.guests.reranking.base import MISSING, Linear
 from ssi_core.guests.reranking.measures import Grades, measure_named
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.scoring.rank_sum import ranks

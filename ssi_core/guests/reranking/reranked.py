@@ -14,11 +14,12 @@ from pydantic import Field
 
 from ssi_core.arrays import ArraySpecs, prefixed
 from ssi_core.bounds import Count
-from ssi_core.guests.reranking.base import Arrays, Reranker
+from ssi_core.estimator import Arrays, Sizes
+from ssi_core.guests.reranking.base import Reranker
 from ssi_core.guests.reranking.first_stage import feature_names, parts_of, sides_to_learn
 from ssi_core.guests.reranking.rankers import reranker_named
-from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, Widths, fitted
-from ssi_core.models.parts import Parts, arrays_of, fitted_parts
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.types import Float64, Task, Texts
@@ -140,11 +141,11 @@ class Reranked(Parts):
             raise UnfitStart(f"start={start.model}; expected {len(self.parts)} reranked models")
         return fitted_parts(start)
 
-    def array_specs(self, query: Widths, document: Widths) -> ArraySpecs:
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the arrays of all parts and of the ranker."""
         features = len(feature_names(self.models()))
-        ranker = self.reranker().kept_specs(features)
-        return {**super().array_specs(query, document), **prefixed(ranker, _RANKER)}
+        ranker = self.reranker().kept_specs({"features": features})
+        return {**super().array_specs(sizes), **prefixed(ranker, _RANKER)}
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Vectors of all parts and of the other features; queries have the second stage."""

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ssi_core.guests.reranking.base import Arrays, Linear
+from ssi_core.estimator import Arrays
+from ssi_core.guests.reranking.base import Linear
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.strict import instead
 from ssi_core.types import BadInput

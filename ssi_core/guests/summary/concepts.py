@@ -15,41 +15,30 @@ A concept that no page with the phrase links to is none of the phrase's.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from ssi_core import files, integrity
-from ssi_core.arrays import (
-    CSR_PARTS,
-    ArraySpec,
-    check_arrays,
-    csr_specs,
-    load_array,
-    load_csr,
-    save_csr,
-)
+from ssi_core import files
+from ssi_core.arrays import CSR_PARTS, ArraySpec, csr_specs
 from ssi_core.collection import ANCHOR, LINK, Collection, open_collection
+from ssi_core.estimator import Contents, Estimator, Fitted, Format, Saved
 from ssi_core.guests.summary.phrases import LONGEST, Phrases
 from ssi_core.text.tokenizer import identity, tokenize
 from ssi_core.types import BadInput, Float32, Int64, Progress
 
-FORMAT = 1
-_MANIFEST = "concepts.json"
-_AGAIN = "Make it again with 'ssi summary concepts'."
 _PARENTHESES = re.compile(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True)
-class ConceptBase:
+class ConceptBase(Fitted[Estimator]):
     """Concepts of a collection, their phrases and the links to them.
 
     Attributes
@@ -74,6 +63,9 @@ class ConceptBase:
     keyphrase: Float32
     links_in: sparse.csr_array
     language: str
+    form: ClassVar[Format] = Format(
+        "concept base", "concepts.json", "Make it again with 'ssi summary concepts'.", folder=""
+    )
 
     @classmethod
     def of(cls, collection: Path | Collection, progress: Progress | None = None) -> ConceptBase:
@@ -154,55 +146,36 @@ class ConceptBase:
         matches = self.finder.longest(words, lambda row: bool(self.keyphrase[row] >= least))
         return list(dict.fromkeys(int(self.meant[row]) for row in matches))
 
-    def save(self, directory: Path) -> None:
-        """Write a directory of ``.npy`` arrays, names and a manifest; never a pickle.
-
-        Raises
-        ------
-        Refused
-            The directory holds something else, or cannot be written.
-        """
-        with files.replacing(Path(directory), _MANIFEST, "concept base") as new:
-            new.mkdir(parents=True, exist_ok=True)
-            save_csr(new / "commonness", self.commonness)
-            save_csr(new / "links_in", self.links_in)
-            np.save(new / "keyphrase.npy", self.keyphrase, allow_pickle=False)
-            strings = {"titles": self.titles, "phrases": self.phrases}
-            text = json.dumps(strings, ensure_ascii=False)
-            (new / "strings.json").write_text(text, encoding="utf-8")
-            tokens = identity(self.language)
-            facts = {"format": FORMAT, "language": self.language, "tokenizer": tokens}
-            integrity.seal_directory(new, _MANIFEST, facts)
+    def contents(self) -> Contents[Estimator]:
+        """Return the matrices, the probabilities and the names; there is nothing to set."""
+        arrays = {"keyphrase": self.keyphrase}
+        for name, matrix in (("commonness", self.commonness), ("links_in", self.links_in)):
+            arrays |= {f"{name}/{part}": getattr(matrix, part) for part in CSR_PARTS}
+        facts = {"language": self.language, "tokenizer": identity(self.language)}
+        strings = {"titles": self.titles, "phrases": self.phrases}
+        return Contents(None, arrays, facts, strings)
 
     @classmethod
-    def load(cls, directory: Path) -> ConceptBase:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        BadInput
-            The directory holds no concept base, one that was changed, or one of another version.
-        """
-        directory = Path(directory)
-        facts = integrity.open_sealed(directory, _MANIFEST, "concept base", _AGAIN)
-        if facts["format"] != FORMAT or facts["tokenizer"] != identity(facts["language"]):
-            raise BadInput(f"{directory}: another version of ssi has written it. {_AGAIN}")
-        strings = files.read_object(directory / "strings.json", _AGAIN)
-        with files.reading(directory / "strings.json", _AGAIN):
-            titles, phrases = (tuple(map(str, strings[name])) for name in ("titles", "phrases"))
-        commonness, links_in = (load_csr(directory / name) for name in ("commonness", "links_in"))
-        keyphrase = load_array(directory / "keyphrase.npy")
+    def restored(cls, saved: Saved[Estimator]) -> ConceptBase:
+        """Read the matrices, of as many phrases and concepts as have a name."""
+        facts, (titles, phrases) = saved.facts, saved.strings("titles", "phrases")
+        if facts["tokenizer"] != identity(facts["language"]):
+            raise ValueError("another version of ssi has read its words")
+        shapes = {
+            "commonness": ((len(phrases), len(titles)), "float32"),
+            "links_in": ((len(titles), len(titles)), "bool"),
+        }
         specs = {"keyphrase": ArraySpec("float32", (len(phrases),), least=0, most=1)}
-        arrays = {"keyphrase": keyphrase}
-        for name, matrix, rows, dtype in (
-            ("commonness", commonness, len(phrases), "float32"),
-            ("links_in", links_in, len(titles), "bool"),
-        ):
-            names = [f"{name}/{part}" for part in CSR_PARTS]
-            arrays |= zip(names, (matrix.indptr, matrix.indices, matrix.data), strict=True)
-            specs |= csr_specs(rows, len(titles), names, dtype)
-        check_arrays(specs, arrays, directory, _AGAIN)
-        return cls(titles, phrases, commonness, keyphrase, links_in, facts["language"])
+        for name, (shape, dtype) in shapes.items():
+            specs |= csr_specs(*shape, [f"{name}/{part}" for part in CSR_PARTS], dtype)
+        arrays = saved.arrays(specs)
+
+        def matrix(name: str) -> sparse.csr_array:
+            indptr, indices, data = (arrays[f"{name}/{part}"] for part in CSR_PARTS)
+            return sparse.csr_array((data, indices, indptr), shape=shapes[name][0])
+
+        links, common = matrix("links_in"), matrix("commonness")
+        return cls(titles, phrases, common, arrays["keyphrase"], links, facts["language"])
 
 
 def _one_language(names: pl.DataFrame, path: Path) -> str:

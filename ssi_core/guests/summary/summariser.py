@@ -19,6 +19,7 @@ from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.kernels.walk import choose_apart, walk
 from ssi_core.guests.summary.sentences import sentences
 from ssi_core.guests.summary.vectors import ConceptSpace, Space, WordSpace
+from ssi_core.strict import check
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Int64
 
@@ -111,7 +112,7 @@ class Summariser:
 
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
-        bounds.check(self)
+        check(self)
         if self.weighting == "bm25" and self.similarity != "word":
             raise ValueError(
                 f"similarity={self.similarity!r}: weighting='bm25' counts words alone. Take "

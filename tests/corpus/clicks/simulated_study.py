@@ -18,7 +18,7 @@ import polars as pl
 
 from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.files import write_result
-from ssi_core.models.bilinear import Bilinear
+from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Task

@@ -85,7 +85,7 @@ def test_arrays_that_are_not_as_they_are_declared_are_refused(texts, tmp_path, n
     specs = {
         "codes": ArraySpec("uint64", (n, 1)),
         "idf": ArraySpec("float64", (words,), least=0),
-        **model.fitted.hasher.array_specs(n, words),
+        **model.fitted.hasher.array_specs({"texts": n, "words": words}),
     }
     files = {f"arrays/{name}": spec for name, spec in specs.items()}
     assert {file.stem for file in place.rglob("*.npy")} == specs.keys()

@@ -9,6 +9,7 @@ from flows import tracking
 from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
+from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.guests.feeds.writing import atom, rss
 from tests.corpus.clicks import logs
 from tests.guests.feeds import test_feeds
@@ -16,22 +17,17 @@ from tests.guests.feeds import test_feeds
 pytestmark = pytest.mark.usefixtures("own_root")
 
 
-@pytest.fixture
-def clicks(tmp_path, ssi):
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory):
     """A log of 450 users, each of whom comes eight times."""
+    place = tmp_path_factory.mktemp("clicks")
     rows = [row | {"who": f"u{place // 32:03}"} for place, row in enumerate(logs.rows(3600))]
     for row, one in enumerate(rows):
         day, hour = divmod(row // 4 // 60, 24)
         one["when"] = f"2024-01-{day + 1:02}T{hour:02}:{row // 4 % 60:02}:00Z"
-    logs.write_csv(tmp_path / "log.csv", rows)
-    names = "".join(
-        f'{role} = "{name}"\n' for role, name in {**logs.COLUMNS, "user": "who"}.items()
-    )
-    (tmp_path / "map.toml").write_text(f"[columns]\n{names}")
-    arguments = (tmp_path / "log.csv", "--map", tmp_path / "map.toml", "--clicks", "all")
-    code, _, log = ssi("ingest", "clicks", *arguments, "--out", tmp_path / "clicks")
-    assert code == 0, log
-    return tmp_path / "clicks"
+    log = logs.write_csv(place / "log.csv", rows)
+    form = logs.form(columns={**logs.COLUMNS, "user": "who"})
+    return logs.ingest([log], form, place / "clicks", rules=Rules("all")).path
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ def test_every_printed_value_of_mq2008_is_met_in_four_digits(printed_rows, place
         assert [f"{value:.4f}" for value in ours] == [f"{value:.4f}" for value in printed["folds"]]
 
 
+@pytest.mark.slow
 def test_greedy_rankrls_selects_the_printed_features(printed_rows):
     """Table 2 of the paper: lambda and the features of each fold, in their order."""
     facts = [fold["facts"] for fold in printed_rows[0]["folds"]]

@@ -76,7 +76,7 @@ def test_a_ranker_learns_an_order_and_is_the_same_again(name, validated, sides, 
 def test_arrays_that_are_not_as_they_are_declared_are_refused(name, sides, tmp_path):
     fitted = small(name).fit(*sides[:2])
     fitted.save(tmp_path / "model")
-    specs = fitted.ranker.kept_specs(len(fitted.names))
+    specs = fitted.ranker.kept_specs({"features": len(fitted.names)})
     assert specs.keys() == fitted.arrays.keys()
     files = {f"arrays/{name}": spec for name, spec in specs.items()}
     assert not accepted(tmp_path / "model", "reranker.json", load_reranker, files)
@@ -205,7 +205,7 @@ def test_kept_trees_score_as_lightgbm_does_bit_by_bit(leaves):
     trees = lightgbm.train(settings, data, num_boost_round=30)
     values[2000:2100, 3] = np.nan  # a missing value where the training had none
     arrays = lambdamart._arrays(trees.model_to_string())
-    check_arrays(LambdaMart().array_specs(4), arrays, Path("trees"), "")
+    check_arrays(LambdaMart().array_specs({"features": 4}), arrays, Path("trees"), "")
     ours = LambdaMart(leaves=leaves).scores(arrays, values)
     assert len(np.unique(ours)) > 20
     np.testing.assert_array_equal(ours, trees.predict(values, num_threads=1))

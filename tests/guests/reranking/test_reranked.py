@@ -9,7 +9,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.guests.reranking.base import FittedReranker
 from ssi_core.guests.reranking.first_stage import features_of
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.parts import fitted_parts
+from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain, explain_pair
 from ssi_core.serving.index import build_index, open_index

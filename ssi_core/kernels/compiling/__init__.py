@@ -1,0 +1,1 @@
+"""Compilation of kernels, and the machine code that is kept on disk."""

@@ -1,0 +1,1 @@
+"""Kernels of topics, translations and clicks, by expectation maximisation."""

@@ -1,0 +1,1 @@
+"""Kernels that score and rank documents, and measure rankings."""

@@ -1,0 +1,1 @@
+"""Kernels that take the steps of a training."""

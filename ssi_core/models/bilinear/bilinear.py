@@ -1,0 +1,85 @@
+"""The SSI family: ``f(q, d) = sum_i diag_i q_i d_i + phi(q)' W phi(d)`` (journal paper, section 2).
+
+Trained on preferences (q, d+, d-) with the margin ranking loss
+``max(0, margin - f(q, d+) + f(q, d-))``, one stochastic step per violated triple.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ssi_core.bounds import Positive, Tries, Values
+from ssi_core.models.bilinear.low_rank import LowRank
+
+
+@dataclass(frozen=True)
+class Bilinear(LowRank):
+    """Bilinear model with one term: W of low rank or zero, a diagonal, and the two views they read.
+
+    ========================  ==========================================
+    ``W = D``                 form "zero", diagonal "learned"
+    ``U'U + I``               form "low_rank", tied, diagonal "identity"
+    ``U'V + I``               form "low_rank", diagonal "identity"
+    ``(U'V)_n + I``           the same, view "raw@n", diagonal_view "raw"
+    ``U'V + D``               form "low_rank", diagonal "learned"
+    ``U'V``                   form "low_rank", diagonal "none"
+    ``U'V + alpha I``         form "low_rank", diagonal "alpha"
+    ========================  ==========================================
+
+    Parameters
+    ----------
+    form : str
+        Form of W: "low_rank", or "zero" for a diagonal alone.
+    length : float or list of float or None
+        Length of the latent vector ``V phi(d)`` of every document once the training is over, as a
+        multiple of their mean length: a document is then no better for all queries alike. Of
+        several values validation chooses, by ``stop_by``. None: the lengths that were learnt.
+    storage : str
+        Numbers of U and V while they learn and in the model: "float32", or "float16", rounded to
+        nearest after each step, in half of the memory and of the disk, and 1.2 to 1.5 times the
+        triples a second. All sums are float32. Choose it where memory or time ends a training: the
+        same triples gave the same rank loss or a slightly higher one.
+    negatives_per_positive : int
+        Documents d- that are drawn for a pair (q, d+) and stepped against together, by the sum of
+        their hinges: ``U q`` and ``V d+`` are computed and changed once for all of them. Each is a
+        triple of the budget. Not with ``negatives``, which tries several for one triple.
+    adagrad : bool
+        A rate for each word, which falls with its steps (`kernels.training.adagrad`); ``rates`` are
+        then about the size of the first step of an entry of U and V.
+    others
+        See `LowRank`.
+    """
+
+    name: ClassVar[str] = "bilinear"
+    form: Literal["zero", "low_rank"] = "low_rank"
+    length: Positive | Values[Positive] | None = None
+    storage: Literal["float32", "float16"] = "float32"
+    negatives_per_positive: Tries = 1
+    adagrad: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that no training could follow."""
+        super().__post_init__()
+        if self.form == "zero" and self.diagonal == "none":
+            raise ValueError("form='zero' with diagonal='none' scores nothing")
+        if self.form == "zero" and self.learn_first is not None:
+            raise ValueError(f"learn_first={self.learn_first!r} needs U and V: form='low_rank'")
+        if self.form == "zero" and self.adagrad:
+            raise ValueError("adagrad=True needs U and V: form='low_rank'")
+        if self.form == "zero" and self.storage != "float32":
+            raise ValueError(f"storage={self.storage!r} needs U and V: form='low_rank'")
+        if self.form == "zero" and self.length is not None:
+            raise ValueError(f"length={self.length!r} needs U and V: form='low_rank'")
+        if self.negatives_per_positive > 1:
+            self._check_several()
+
+    def _check_several(self) -> None:
+        """Refuse what several d- of a pair are not stepped against together with."""
+        refused = {"negatives": 1, "warp": False, "adagrad": False, "form": "low_rank"}
+        for name, expected in refused.items():
+            if (came := getattr(self, name)) != expected:
+                raise ValueError(
+                    f"negatives_per_positive={self.negatives_per_positive} with {name}={came!r}: "
+                    f"expected {name}={expected!r}, or negatives_per_positive=1"
+                )

@@ -1,0 +1,168 @@
+"""Training of the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)``: data, judges and kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ssi_core.evaluation.candidates import Side as EvaluatedSide
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.slates import SlateValidator
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, read_only
+from ssi_core.kernels.training.sweep import Group as Kernels
+from ssi_core.kernels.training.sweep import draw_negative, draw_shown, draw_weighted
+from ssi_core.models.base import FitOptions, FittedModel, Side, fitted
+from ssi_core.models.bilinear.trained import POWER, Trained
+from ssi_core.tasks.training_part import share_of_pairs
+from ssi_core.training.embedding import shared_words
+from ssi_core.training.fitting import several
+from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, training_data
+from ssi_core.types import Float32, Task, View
+
+T = TypeVar("T", bound=Trained)
+
+
+class Training(Generic[T]):
+    """Fit of a model: the data, the validators, and trainings begun from the same start."""
+
+    def __init__(self, model: T, task: Task, seed: int, options: FitOptions) -> None:
+        self.model, self.task, self.seed, self.start = model, task, seed, options.start
+        self._threads = options.threads
+        views = sorted(model.views())
+        shown = model.view if model.view in views else views[0]
+        diagonal = shown if model.diagonal == "none" else model.diagonals_view
+        known = share_of_pairs(task, model.pairs)
+        self.data = training_data(known, shown, diagonal)
+        self.words = task.documents.matrix(diagonal).shape[1]
+        sides = (task.queries, task.documents)
+        self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
+        self.arrays, self._live = model.keeper(task), model.keeper(task, live=True)
+        self._observe: dict[str, Callable[[Parameters], float]] = {}
+        self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
+        self.train = self._judge(known, "train")
+        if model.curves:
+            self._observe["curve/train_rank_loss"] = self.train
+            if options.observe is not None:
+                test = options.observe(model.validation_queries)
+                self._observe["curve/test_rank_loss"] = lambda p: test(self._fitted(p))
+
+    def _judge(
+        self, task: Task, side: EvaluatedSide, *, on_slates: bool = False
+    ) -> Callable[[Parameters], float]:
+        """Rank loss of parameters on one side of the split; on its slates where there are some."""
+        queries, threads = self.model.validation_queries, self._threads
+        validator: Validator | SlateValidator
+        if on_slates and len(getattr(task, side).shown):
+            validator = SlateValidator(task, side, queries, threads=threads)
+        else:
+            validator = Validator(task, side, queries, threads=threads)
+        return lambda p: validator.rank_loss(self._fitted(p))
+
+    def _fitted(self, parameters: Parameters) -> FittedModel:
+        return fitted(self.model, self.task, self._live(parameters))
+
+    def errors(self, sgd: Sgd) -> tuple[float, float]:
+        """Training and validation rank loss as it stands."""
+        return self.train(sgd.parameters), self.valid(sgd.parameters)
+
+    def sgd(
+        self,
+        form: str,
+        parameters: Parameters,
+        settings: Mapping[str, Any],
+        seed: int | None = None,
+    ) -> Sgd:
+        """Return a training of the model's own objective, from given parameters.
+
+        Parameters
+        ----------
+        form : str
+            Key of `kernels.training.forms.FORMS`.
+        seed : int or None
+            Of the sampler; None: the fit's own.
+        """
+        group = Group(
+            self.kernels(form, KERNELS[self.model.diagonal]),
+            parameters,
+            self.drawn(self.task, self.data, settings),
+            self.numbers(settings),
+            len(self.task.documents),
+            self.seed if seed is None else seed,
+        )
+        return self.trainee({"": group})
+
+    def trainee(self, groups: Mapping[str, Group]) -> Sgd:
+        """Return a training of groups of objectives, the first of which is judged."""
+        return Sgd(
+            groups,
+            words=self.width,
+            threads=self._threads,
+            judge=self.valid,
+            observe=self._observe,
+        )
+
+    def kernels(self, form: str, diagonal: str) -> Kernels:
+        """Return the kernels of a form of W and a kind of diagonal."""
+        draw: Callable[..., Any] = draw_negative
+        if any(several(self.model.negatives_power)):
+            draw = draw_weighted
+        elif self.model.against == "shown":
+            draw = draw_shown
+        return Kernels(form, diagonal, draw)
+
+    def drawn(self, task: Task, data: Data, settings: Mapping[str, Any]) -> Data:
+        """Return the data of a task with the documents that d- is drawn from, unless uniformly."""
+        if not any(several(self.model.negatives_power)):
+            return data
+        return data._replace(places=read_only(by_in_degree(task, settings[POWER])))
+
+    def hits(self, settings: Mapping[str, Any]) -> dict[str, float]:
+        """Return how often d- was a held-out pair, where it was not drawn uniformly."""
+        if not any(several(self.model.negatives_power)):
+            return {}
+        powers = {"held_out_hits": settings[POWER], "held_out_hits_uniform": 0.0}
+        return {name: held_out_hits(self.task, power) for name, power in powers.items()}
+
+    def numbers(self, settings: Mapping[str, Any]) -> Settings:
+        """Return the numbers of the sweep."""
+        model, rate = self.model, np.float32(settings["rate"])
+        diagonal_rate = {
+            "alpha": np.float32(model.alpha_rate),
+            "learned": rate * np.float32(model.diagonal_rate),
+        }
+        return Settings(
+            np.float32(settings["margin"]),
+            rate,
+            diagonal_rate.get(model.diagonal, np.float32(0)),
+            np.int64(model.negatives),
+            bool(model.warp),
+        )
+
+    def first_diagonal(self, settings: Mapping[str, Any]) -> Float32:
+        """The diagonal at first: that of ``start``, alpha, or ones."""
+        model, start = self.model, self.start
+        if start is not None and "diagonal" not in start.arrays:
+            start = None
+        size = self.words if model.diagonal == "learned" else 1
+        value = 1.0 if model.diagonal != "alpha" else settings["alpha"]
+        diagonal = np.full(size, value, np.float32)
+        if start is not None and model.diagonal == "alpha":
+            diagonal[0] = start.arrays["diagonal"][0]
+        if start is not None and model.diagonal == "learned":
+            view = model.diagonals_view
+            old, new = shared_words(start.view(view, "query"), self.task.queries.views[view])
+            diagonal[new] = start.arrays["diagonal"][old]
+        return diagonal
+
+    def same_words(self, side: Side) -> tuple[Any, Any]:
+        """Numbers of the words of W's view that both ``start`` and the task know."""
+        assert self.start is not None
+        texts = self.task.queries if side == "query" else self.task.documents
+        new: View = texts.views[self.model.view]
+        return shared_words(self.start.view(self.model.view, side), new)
+
+
+# The identity is an alpha of 1 that is not learnt.
+KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}

@@ -1,0 +1,1 @@
+"""Models that validation chooses among others."""

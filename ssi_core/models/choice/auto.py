@@ -1,0 +1,357 @@
+"""A model that validation chooses: whether to learn at all, what to learn from, and how.
+
+The queries of validation are divided into two halves. Trainings are begun that differ in one thing
+each (`selection.star`). The best third, and what joins the best value of each thing, goes on with
+three times the triples. The best, and the best whose diagonal reads other weights, are trained to
+their end: what leads early need not lead late, and two such models have a better sum. The first
+half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
+the best model that learns nothing from pairs, goes to the final, and so does a model of documented
+settings, where some are given. What has the highest mean on both halves is taken, the best
+untrained model included. Whether what is taken is better than that one is tested on the second
+half, which had no part in the choice, and said; the test decides nothing, for few queries tell
+nothing apart, and most pairs teach something.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
+from ssi_core.estimator import parse
+from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.trials import Trials
+from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.in_degree import InDegree
+from ssi_core.models.language_model import LanguageModel
+from ssi_core.models.latent.cl_lsi import ClLsi
+from ssi_core.models.latent.lsi import Lsi, LsiMixture
+from ssi_core.models.latent.softmax import Softmax
+from ssi_core.models.rm3 import Rm3
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.resources import Cost
+from ssi_core.selection.rounds import JOINED, KINDS, PLAIN, Step, TrialResult
+from ssi_core.selection.star import Factors, Place, Settings, joined, star
+from ssi_core.selection.validation_halves import ValidationHalves
+from ssi_core.types import Task
+
+_SAME: Settings = {
+    "init_std": 0.01,
+    "diagonal_rate": 20.0,
+    "patience": 6,
+    "decays": 2,
+    "rate_by": "validation",
+}
+_WARP: Settings = {"negatives": 50, "warp": True}
+_OF_WARP = 0.1
+"""Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
+KNOWN: Settings = {
+    "diagonal": "learned",
+    "diagonal_view": "sublinear",
+    "view": "sublinear:50",
+    "margin": 0.1,
+    **PLAIN,
+    "rates": (0.05,),
+    "negatives_power": 0.0,
+}
+"""Settings that are begun with wherever they are among the values: about those of `SSI()`."""
+_LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
+_NO_DIAGONAL: Settings = {"diagonal": "none"}
+_SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
+_BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_OF_MATES: tuple[Settings, ...] = tuple(
+    {"model": "softmax", "view": LSI_VIEW, "temperature": temperature, "rates": (rate,)}
+    for temperature in (0.1, 0.05)
+    for rate in (0.003, 0.001)
+)
+"""Settings that are begun with where the two sides have no word in common."""
+
+
+@dataclass(frozen=True)
+class Auto(Model):
+    """The best of many trainings, or of the models that need none, by validation.
+
+    What is returned is the model that was chosen; its facts say what was tried. A curve has all
+    trainings, one after the other.
+
+    Parameters
+    ----------
+    measure : str
+        Mean that chooses, over queries of validation.
+    budget : int
+        Triples of all trainings together, at most.
+    visits : int
+        The same for each training pair: a task with few pairs has a smaller budget.
+    first : int
+        Triples of each training in the first round, or a tenth of the pairs, if that is more; of
+        few pairs, five for each. As many are begun as a third of the budget has room for.
+    level : float
+        One-sided p (paired randomisation) below which a trained model is called better than the
+        best untrained one.
+    documented : mapping
+        Settings of a `Bilinear` that is trained as they say, whatever the trials come to; empty:
+        none.
+    dimensions : int
+        Rank of U and V.
+    validation_queries : int
+        Queries of validation that choose, both halves together.
+    view, diagonal_view, alpha, margin, rates, negatives_power : list
+        Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
+        each other value in the place of a first. The diagonal is a weight for each word or one of
+        the alphas, and ``W = D`` is among them. Of a task with two vocabularies `Softmax` is tried
+        first, and the diagonal reads translated words, where the task has such a view.
+    """
+
+    name: ClassVar[str] = "auto"
+    measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
+    budget: Triples = 10_000_000
+    visits: Count = 200
+    first: Triples = 50_000
+    level: Part = 0.05
+    documented: Mapping[str, Any] = field(default_factory=dict)
+    dimensions: Dimensions = 100
+    validation_queries: Count = 2_000
+    view: Values[str] = ("sublinear:50", "sublinear:200")
+    diagonal_view: Values[str] = ("raw", "bm25", "sublinear")
+    alpha: Values[Weight] = (1.0, 3.0)
+    margin: Values[Weight] = (0.03, 0.1, 0.3)
+    rates: Values[Rate] = (0.05, 0.02)
+    negatives_power: Values[Weight] = (0.0, 0.5)
+
+    def factors(self, task: Task) -> Factors:
+        """Return the values of each thing that is tried on a task, the most important first.
+
+        Of a task that has other kinds of queries beside its own (`tasks.beside`), to learn these,
+        too, is one of them.
+        """
+        words = self.words(task)
+        shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
+        steps: list[Settings] = [
+            {**loss, "rates": (round(rate * share, 9),)}
+            for rate in self.rates
+            for loss, share in ((_WARP, _OF_WARP), (PLAIN, 1.0))
+        ]
+        alphas: list[Settings] = [{"diagonal": "alpha", "alpha": alpha} for alpha in self.alpha]
+        kinds: list[Settings] = [{"diagonal": "learned"}, *alphas] if words else [_NO_DIAGONAL]
+        beside: list[Settings] = [{}]
+        if task.auxiliary and is_shared(task, LSI_VIEW):
+            beside.append({"beside": tuple(sorted(task.auxiliary))})
+        return (
+            [{"against": "shown"} if shown else {"stop_by": self.measure}],
+            steps,
+            [{"diagonal_view": view} for view in words] or [{}],
+            beside,
+            *([{name: value} for value in getattr(self, name)] for name in ("margin", "view")),
+            [{"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)],
+            kinds,
+        )
+
+    def begun(self, task: Task) -> list[tuple[Settings, Place | None]]:
+        """Return the settings that are begun with, the most important first, and their places.
+
+        The first values of all; each other one in the place of a first (`selection.star`); `KNOWN`
+        and ``W = D``, if words have weights. Of two vocabularies `Softmax` comes first.
+        """
+        factors = self.factors(task)
+        places = star([len(factor) for factor in factors])
+        several = sum(1 for factor in factors if len(factor) > 1)
+        begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
+        if words := self.words(task):
+            plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
+            more: list[Settings] = [{**plain, "form": "zero"}]
+            if KNOWN["diagonal_view"] in words and self._has(KNOWN):
+                more.insert(0, {**plain, **KNOWN})
+            begun[several + 1 : several + 1] = [(settings, None) for settings in more]
+        if not is_shared(task, LSI_VIEW):
+            begun[:0] = [(settings, None) for settings in _OF_MATES]
+        return begun
+
+    def _has(self, settings: Settings) -> bool:
+        named = {name: value for name, value in settings.items() if name in _LISTED}
+        return all(
+            set(value if isinstance(value, tuple) else (value,)) <= set(getattr(self, name))
+            for name, value in named.items()
+        )
+
+    def trained(self, settings: Settings) -> Model:
+        """Return the model of some settings."""
+        if settings.get("model") == Softmax.name:
+            values = {name: value for name, value in settings.items() if name != "model"}
+            return parse(Softmax, values)
+        kind = MultiTask if "beside" in settings else Bilinear
+        return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
+
+    def words(self, task: Task) -> list[str]:
+        """Return the views of the diagonal that a task has, or else those of translated words."""
+        views = [view for view in self.diagonal_view if is_shared(task, view)]
+        return views or [view for view in sorted(task.queries.views) if is_shared(task, view)]
+
+    def views(self) -> set[str]:
+        """Views of all models that are tried."""
+        named = (self.documented.get(name) for name in ("view", "diagonal_view"))
+        return {*self.view, *self.diagonal_view, *filter(None, named), LSI_VIEW, "counts"}
+
+    def kinds(self) -> tuple[type[Model], ...]:
+        """Return its own class, and those of all that are tried."""
+        learnt = Bilinear, MultiTask, Softmax, Mixture
+        words = Bm25, Bm25F, TfIdf, LanguageModel, Rm3, InDegree
+        return type(self), *words, Lsi, LsiMixture, ClLsi, *learnt
+
+    def cost(self, task: Task, threads: int = 1) -> Cost:
+        """Return the cost of a fit: trainings go on from their checkpoints, one at a time."""
+        costs = [model.cost(task, threads) for model in self._largest(task)]
+        memory = 2 * max(cost.memory for cost in costs)
+        return Cost(memory, (len(self.begun(task)) + JOINED + KINDS) * costs[0].disk)
+
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return the largest of what may be chosen: a mixture."""
+        shapes = [model.vector_shape(task) for model in self._largest(task)]
+        dense, nonzeros = zip(*shapes, strict=True)
+        return 2 * max(dense), 2 * max(nonzeros)
+
+    def _largest(self, task: Task) -> tuple[Model, ...]:
+        """Return a training, and the untrained model that takes most."""
+        trained = self.trained(self.begun(task)[0][0])
+        if is_shared(task, LSI_VIEW):
+            return trained, LsiMixture(LSI_VIEW, self.words(task)[0], DIMENSIONS)
+        return trained, ClLsi(LSI_VIEW, DIMENSIONS)
+
+    def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
+        """Choose as the head of this file says; ``start`` is refused, for it is of one model."""
+        if options.start is not None:
+            raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
+        halves = self._halves(task, options)
+        seed = _seed(rng)
+        base, unlearned = strongest(task, self.words(task), halves, rng)
+        facts: dict[str, Any] = {
+            "measure": self.measure,
+            "queries": list(halves.sizes),
+            "untrained": [{"model": label(fit.model), "mean": mean} for fit, mean in unlearned],
+        }
+        with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
+            kept = options.checkpoint or Path(place)
+            trials = Trials(self, halves, seed, replace(options, checkpoint=kept))
+            trained = trials.run()
+        facts["trials"] = [one._asdict() for one in trials.done]
+        facts["triples"] = sum(one.triples for one in trials.done)
+        finalists = []
+        if trained:
+            # A sum has no sums among its parts, and asks for one ranking of a query.
+            single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
+            words, _ = max(single, key=lambda one: one[1])
+            finalists.append(self._mixed(task, halves, trained, words))
+        if self.documented and is_shared(task, LSI_VIEW):
+            finalists.append(self._documented(halves, seed, options))
+            facts["triples"] += finalists[-1].facts["triples"]
+        chosen, p, why = self._final(halves, base, finalists)
+        choice = label(chosen.model)
+        chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
+        chosen.facts.setdefault("triples", 0)
+        return chosen
+
+    def _documented(self, halves: ValidationHalves, seed: int, options: FitOptions) -> FittedModel:
+        """Train the model of the documented settings; another process, or an earlier run, may."""
+        state = options.checkpoint and options.checkpoint / "documented"
+        of_its_own = replace(options, checkpoint=state, watch=None)
+        task = halves.learning
+        against = {"against": "shown"} if task.train.weighing == "shown" else {}
+        model = parse(Bilinear, {**self.documented, **against})
+        return model.learn(task, np.random.default_rng(seed), of_its_own)
+
+    def _final(
+        self, halves: ValidationHalves, base: FittedModel, finalists: Sequence[FittedModel]
+    ) -> tuple[FittedModel, float, str]:
+        """Return the finalist or the untrained model of the higher mean, p, and why."""
+        if not finalists:
+            return base, 1.0, "no training went well"
+        means = [halves.mean_of_both(fit) for fit in finalists]
+        best, mean = finalists[int(np.argmax(means))], max(means)
+        least = halves.mean_of_both(base)
+        better, p = halves.test(best, base, self.level)
+        figures = f"{mean:.3f} beside {least:.3f} on validation"
+        if mean <= least:
+            return base, p, f"no trained model is better ({figures})"
+        how = "better than" if better else "higher than, though not told apart from,"
+        on = "on the half of the queries that had no part in the choice"
+        return best, p, f"{how} the best untrained model ({figures}; p {p:.2g} {on})"
+
+    def do(
+        self, step: Step, task: Task, rng: np.random.Generator, options: FitOptions
+    ) -> TrialResult:
+        """Do a step before the choice is made, which then finds it.
+
+        Parameters
+        ----------
+        step : Step
+            Of `Rounds`.
+        task, rng, options : object
+            As of `learn`, with a checkpoint.
+        """
+        return Trials(self, self._halves(task, options), _seed(rng), options).do(step)
+
+    def _halves(self, task: Task, options: FitOptions) -> ValidationHalves:
+        return ValidationHalves(task, self.measure, self.validation_queries, options.threads)
+
+    def _mixed(
+        self,
+        task: Task,
+        halves: ValidationHalves,
+        trained: Sequence[FittedModel],
+        base: FittedModel,
+    ) -> FittedModel:
+        """Return the best training, or its sum with another model where that is better.
+
+        The other one is the untrained model, or a training of another kind.
+        """
+        winner, best, sum_ = trained[0], halves.mean(trained[0]), None
+        weights = [(1.0, beta) for beta in _BETAS]
+        for other in (base, *trained[1:]):
+            means = halves.means_of_sums(winner, other, weights, learned=True)
+            n = int(np.argmax(means))
+            if means[n] > best:
+                best, sum_ = means[n], (other, weights[n][1])
+        if sum_ is None:
+            return winner
+        other, beta = sum_
+        parts = tuple(
+            {"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, other)
+        )
+        return Mixture(parts, betas=_BETAS).sum_of(task, (winner, other), beta)
+
+
+def label(model: Model) -> str:
+    """Return a model in words: its name, and what is not as it is by default.
+
+    >>> label(TfIdf("sublinear"))
+    'tfidf view=sublinear'
+    """
+    if isinstance(model, Bm25F | Rm3):
+        return model.name  # its settings are chosen, and stand in the facts
+    if isinstance(model, Mixture):
+        return " + ".join(label(part) for part in model.models())
+    default = {one.name: one.default for one in fields(model)}
+    differing = (
+        f"{name}={value}"
+        for name, value in _parameters(model).items()
+        if value != default[name] and name not in {*_SAME, *_SCHEDULE}
+    )
+    return " ".join([model.name, *differing])
+
+
+def _seed(rng: np.random.Generator) -> int:
+    """Return the seed of all trainings: the first that is drawn."""
+    return int(rng.integers(2**63))
+
+
+def _parameters(model: Model) -> dict[str, Any]:
+    return {one.name: getattr(model, one.name) for one in fields(model)}

@@ -1,0 +1,1 @@
+"""Models whose score is an inner product in a latent space."""

@@ -1,0 +1,1 @@
+"""Models of the likelihood of a query, given a document."""

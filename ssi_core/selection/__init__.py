@@ -1,0 +1,1 @@
+"""Choice among candidates by validation: grids, stars of settings, rounds of trials, halves."""

@@ -272,10 +272,10 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         ),
         (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
         (["--source", "poems"], BAD_INPUT, "source='poems'; expected one of"),
-        (["--set", "colour=red"], BAD_INPUT, "colour='red'"),
+        (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "documents="),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' has no setting 'links'"),
         (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )

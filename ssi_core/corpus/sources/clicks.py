@@ -108,13 +108,14 @@ class Clicks(Tabular):
         None, "TOML file that names the columns, where their names and --column do not", "--map"
     )
     queries: Path | None = Field(
-        default=None, description="Collection or table of the queries' texts"
+        default=None, description="Texts of the queries: a collection or a table"
     )
     documents: Path | None = Field(
-        default=None, description="Collection or table of the documents' texts"
+        default=None, description="Texts of the documents: a collection or a table"
     )
     judgements: Path | None = Field(
-        default=None, description="Table of query, document and grade, or TREC's qrels"
+        default=None,
+        description="Judgements: a table of query, document and grade, or TREC's qrels",
     )
     language: str | None = Field(
         default=None,
@@ -127,11 +128,11 @@ class Clicks(Tabular):
     )
     clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
     since: Path | None = Field(
         default=None,
-        description="Clicks of earlier logs: only lines that they have not read are read",
+        description="Collection of earlier logs. Only lines that it has not read are read",
     )
 
     def fetched(self, progress: Progress | None = None) -> Source:

@@ -54,10 +54,10 @@ class Trec(Source):
     builder = "ssi_core.corpus.judged.trec:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
-    topics: Path = Field(description="Topics, or lines: number, tab, query")
-    qrels: Path = Field(description="Query, iteration, document, grade")
+    topics: Path = Field(description="Topics file, or lines with a number, a tab and a query")
+    qrels: Path = Field(description="Judgements: lines with query, iteration, document and grade")
     fields: tuple[Literal["title", "desc", "narr"], ...] = option(
-        ("title",), "Fields of a topic that make its query; may be repeated", "--field"
+        ("title",), "Field of a topic that is part of its query. Can be repeated", "--field"
     )
     language: str | None = LANGUAGE
 
@@ -93,8 +93,10 @@ class Judged(Tabular):
     builder = "ssi_core.corpus.judged.queries:build"
 
     paths: tuple[Path, ...] = directory("Collection of 'ssi data ingest'")
-    queries: Path = Field(description="Queries: id and text")
-    qrels: Path = Field(description="Judgements: query, document and grade")
+    queries: Path = Field(description="Table of queries, with the columns id and text")
+    qrels: Path = Field(
+        description="Table of judgements, with the columns query, document and grade"
+    )
 
     @classmethod
     def roles(cls) -> Collection[str]:

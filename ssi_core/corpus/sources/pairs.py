@@ -41,7 +41,7 @@ class Pairs(Tabular):
     )
     dictionary: Path | None = Field(
         default=None,
-        description="File to translate queries by: a term, a tab, a translation a line",
+        description="Dictionary that translates queries: a line has a term, a tab, a translation",
     )
 
     @classmethod

@@ -53,10 +53,10 @@ class Ubi(Tabular):
         "may name; empty: their descriptions",
     )
     actions: tuple[str, ...] = option(
-        ("click",), "Action that counts as a click; may be repeated", "--action"
+        ("click",), "Action that counts as a click. Can be repeated", "--action"
     )
     shown_by: tuple[str, ...] = Field(
-        default=("impression",), description="Action that shows an object; may be repeated"
+        default=("impression",), description="Action that shows an object. Can be repeated"
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
@@ -64,7 +64,7 @@ class Ubi(Tabular):
     )
     clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
 
     @classmethod

@@ -17,7 +17,7 @@ from ssi_core.command.fields import argument, option, parameters, settings_of
 from ssi_core.command.verb import Outcome, Verbs, run
 from tests.robust.verbs import command_of, verbs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BY_HAND = re.compile(r"\bclick\.(?:option|argument|Option|Argument)\(|@click\.(?:option|argument)")
 MAKER = "ssi_core/command/fields.py"
 

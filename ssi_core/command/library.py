@@ -20,6 +20,7 @@ HOMES: Mapping[str, str] = {
     "search": f"{_HERE}.search:search",
     "related": f"{_HERE}.related:related",
     "explain": f"{_HERE}.explain:explain",
+    "why": f"{_HERE}.why:why",
     "export": f"{_HERE}.export:export",
     "data.ingest": f"{_HERE}.ingest:ingest",
     "data.features": f"{_HERE}.features:features",

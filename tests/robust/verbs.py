@@ -86,6 +86,7 @@ COMMANDS = {
     "related": "DATA/model Page_1",
     "lab neighbours": "DATA/model moon",
     "explain": "DATA/model moon Page_1",
+    "why": "DATA/model moon Page_1",
     "export": "DATA/model --to opensearch --out new",
     "lab evaluate": "DATA/model --task DATA/task --out new",
     "rank rerank fit": f"{RERANKER} --out new",
@@ -221,7 +222,7 @@ def _write_package(directory: Path) -> None:
 
 
 READS = {
-    "search", "related", "lab neighbours", "explain", "rank codes search", "rank summary of",
+    "search", "related", "lab neighbours", "explain", "why", "rank codes search", "rank summary of",
     "rank profiles show", "data store list", "ops doctor",
 }  # fmt: skip
 """Verbs that only read, and need no room."""

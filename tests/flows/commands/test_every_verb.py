@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("own_root")
 
 RESULT = {"id", "title", "score", "url", "snippet", "marks", "fields"}
 DAILY = [
-    *("fit", "search", "related", "explain", "export"),
+    *("fit", "search", "related", "explain", "why", "export"),
     *("serve", "compare", "retrain", "up", "demo"),
 ]
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
@@ -224,6 +224,15 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
         total = sum(part["part"] for part in found["parts"]) + found["rest"]
         assert total == pytest.approx(found["score"], rel=1e-9)
         assert found["score"] == pytest.approx(hit["score"], rel=1e-4)
+
+
+def test_why_names_the_place_and_what_holds_another_above(ssi, project, capsys):
+    hits = ssi("search", project / "model", "automobile road")[1]["results"]
+    last = hits[-1]
+    code, found, _ = ssi("why", project / "model", "automobile road", last["title"], "-k", 1)
+    assert (code, found["id"], found["rank"]) == (0, last["id"], len(hits))
+    assert found["above"] == hits[0]["title"]
+    assert found["needed"] == pytest.approx(hits[0]["score"], rel=1e-4)
 
 
 def test_neighbours_are_words_of_the_subject(ssi, project):

@@ -112,6 +112,7 @@ CALLS = {
     "neighbours": f"lab|neighbours|{IN}/model|moon",
     "dice": f"lab|neighbours|{IN}/task|moon|--dice",
     "explain": f"explain|{IN}/model|moon|Page 1",
+    "why": f"why|{IN}/model|moon|Page 1",
     "export": f"export|{IN}/model|--to|opensearch|--out|a/exported",
     "export documents": f"export|{IN}/model|--documents|{IN}/corpus|--to|lucene|--out|a/added",
     "root": f"ops|doctor|--root|{IN}/rööt",

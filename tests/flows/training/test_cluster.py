@@ -178,6 +178,6 @@ def test_an_address_is_checked_before_anything_starts(compute, tmp_path, task_di
         compute("dask:8786")
     table = str(tmp_path / "spread.toml")
     assert (
-        ssi(cli, ["lab", "pipeline", table, "--task", str(task_dir), "--where", "tcp://a:1"]) == 3
+        ssi(cli, ["lab", "pipeline", table, "--task", str(task_dir), "--where", "tcp://a:1"]) == 2
     )
     assert "expected local, dask:tcp://HOST:PORT" in capsys.readouterr().err

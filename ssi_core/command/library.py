@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import cleandoc
@@ -162,6 +163,18 @@ class _Group(Verbs):
         super().__init__(*args, **kwargs)
         parts = [name.rpartition(".") for name in lacking]
         self.lacking = [name for group, _, name in parts if group == before]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs that the order of the work does not name."""
+        further = []
+        for name in self.list_commands(ctx):
+            if not re.search(rf"^ +{name} ", self.help or "", re.MULTILINE):
+                command = self.get_command(ctx, name)
+                if command is not None and not command.hidden:
+                    further.append((name, command.get_short_help_str(formatter.width - 20)))
+        if further:
+            with formatter.section("Further verbs"):
+                formatter.write_dl(further)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb; the usage error for one of the workflow says where that is."""

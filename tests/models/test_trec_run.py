@@ -103,7 +103,9 @@ def test_queries_without_a_line_are_counted(task, runs, tmp_path):
     first = lines_of(runs)[0].split()[0]
     kept = [line for line in lines_of(runs) if line.split()[0] != first]
     fitted = fit(write(tmp_path / "run", *kept), task)
-    with pytest.raises(BadInput, match=rf"run: 1 of \d+ queries .* such as '{first}'.*--with-texts"):
+    with pytest.raises(
+        BadInput, match=rf"run: 1 of \d+ queries .* such as '{first}'.*--with-texts"
+    ):
         evaluate(fitted, task)
     fitted.embed_queries(task.queries.take(np.zeros(0, np.int64)))
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from flows.cli import cli
-from ssi_core.command.library import GROUPS
+from ssi_core.command.library import GROUPS, _Group
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.corpus.sources.wikipedia import Wikipedia
 from ssi_core.datasets.sources import Wikispeedia
@@ -79,6 +79,16 @@ def test_the_help_of_a_group_names_its_verbs_in_their_order(group, capsys):
     described = text.partition("Options:")[0]
     for verb in cli.get_command(None, group).list_commands(None):
         assert re.search(rf"\b{verb}\b", described), verb
+    assert "..." not in text.removeprefix(text.partition("\n")[0])
+
+
+def test_a_verb_that_another_package_adds_is_listed_by_itself():
+    more = {"mine": click.Command("mine", help="Do something else.")}
+    group = _Group("data", help="The order:\n\n\b\n  ingest  read", verbs=more)
+    text = group.get_help(click.Context(group, info_name="data"))
+
+    assert re.search(r"^Further verbs:\n  mine +Do something else\.$", text, re.MULTILINE)
+    assert text.count("ingest") == 1
 
 
 def test_verbs_that_ask_neither_server_load_neither(project):

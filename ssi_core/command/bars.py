@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from ssi_core.command.screen import Screen
+from ssi_core.face.progress import left_of
 
 _WIDTH = 12
 """Columns of a bar; what is said beside it tells more."""
@@ -80,12 +81,3 @@ class Bars:
 
 def _cut(ratio: int | None = None) -> Column:
     return Column(ratio=ratio, no_wrap=True, overflow="ellipsis")
-
-
-def left_of(seconds: float | None) -> str:
-    """Write the time that is left: ``2:05 left``; nothing where it is not known."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"

@@ -25,8 +25,7 @@ def announce(chosen: Settings) -> None:
     if chosen.root is not None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
     click.echo(shown(f"ssi: root {root()}"), err=True)
-    usual = logging.INFO if sys.stderr.isatty() else logging.WARNING
-    level = logging.DEBUG if chosen.verbose else usual
+    level = logging.DEBUG if chosen.verbose else logging.WARNING
     handler = TerminalHandler(level)
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)

@@ -32,7 +32,8 @@ def shown(text: str) -> str:
 class TerminalHandler(logging.Handler):
     """A handler that writes records as text on what is standard error then.
 
-    While bars are shown, that is what writes above them.
+    While bars are shown, that is what writes above them; a line of progress is cleared first, and
+    drawn again below the record.
     """
 
     def __init__(self, level: int) -> None:
@@ -42,6 +43,10 @@ class TerminalHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
         try:
+            if sys.stderr.isatty():
+                from ssi_core.face.progress import CLEAR
+
+                sys.stderr.write(CLEAR)
             print(shown(self.format(record)), file=sys.stderr)
         except Exception:
             self.handleError(record)

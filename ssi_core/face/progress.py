@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,12 @@ from ssi_core.types import Progress
 
 _BETWEEN = 0.2
 """Seconds between two updates."""
+_SLOW = 5.0
+"""Seconds after which the time that is left is told."""
+_WIDTH = 12
+"""Characters of a bar."""
+CLEAR = "\r\x1b[K"
+"""Takes a line of progress from the terminal."""
 
 
 @contextmanager
@@ -27,15 +34,30 @@ def shown(what: str) -> Iterator[Progress | None]:
 
 
 def _seldom(show: Progress) -> Progress:
-    last = 0.0
+    began = last = time.monotonic()
 
     def tell(fraction: float, message: str) -> None:
         nonlocal last
         if (now := time.monotonic()) - last > _BETWEEN:
             last = now
-            show(fraction, message)
+            show(fraction, message + _left(now - began, fraction))
 
     return tell
+
+
+def _left(spent: float, fraction: float) -> str:
+    if spent < _SLOW or not 0 < fraction < 1:
+        return ""
+    return f", {left_of(spent * (1 - fraction) / fraction)}"
+
+
+def left_of(seconds: float | None) -> str:
+    """Write the time that is left: ``2:05 left``; nothing if it is not known."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
 
 
 def _notebook() -> tuple[Progress, Callable[[], None]] | None:
@@ -59,7 +81,12 @@ def _terminal() -> tuple[Progress, Callable[[], None]] | None:
     if not sys.stderr.isatty():
         return None
 
-    def draw(fraction: float, message: str) -> None:
-        print(f"\r\x1b[K{fraction:4.0%} {message}"[:100], end="", file=sys.stderr, flush=True)
+    width = max(20, shutil.get_terminal_size().columns - 1)
 
-    return draw, lambda: print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    def draw(fraction: float, message: str) -> None:
+        done = round(_WIDTH * min(1.0, max(0.0, fraction)))
+        bar = "━" * done + "╌" * (_WIDTH - done)
+        line = f"{bar} {fraction:4.0%} {message}"[:width]
+        print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
+
+    return draw, lambda: print(CLEAR, end="", file=sys.stderr, flush=True)

@@ -14,10 +14,11 @@ import pytest
 from flows.training import board
 from flows.training.bars import shown_board
 from flows.training.workers import Workers
-from ssi_core.command.bars import Bars, _Bar, left_of
+from ssi_core.command.bars import Bars, _Bar
 from ssi_core.command.screen import Screen
 from ssi_core.command.text import TerminalHandler, count
 from ssi_core.command.verb import progress
+from ssi_core.face.progress import left_of
 
 LABEL = "A row whose label is rather long, with [i]markup[/i] and \x1b[31m in it, to say the least"
 

@@ -128,7 +128,7 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         (project / "go").unlink()
         (project / "pid").unlink()
         (project / "prefect.yaml").write_text(FLOWS.format(place=project, name="second"))
-        assert run(project, "flows.cli", "deploy")[0] == 0
+        assert run(project, "flows.cli", "ops", "deploy")[0] == 0
         prefect(project, "deployment", "run", "work/second")
         worker = psutil.Process(int(wait_for(lambda: pid_of(project), 120)))
         wait_for(lambda: states(project) == ["COMPLETED", "RUNNING"] * 2, 60)

@@ -13,12 +13,14 @@ import polars as pl
 from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
 from ssi_core.face.task import Task, require_views
-from ssi_core.models.base import FittedModel, Model
+from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
 from ssi_core.types import Watch
 
 if TYPE_CHECKING:
+    from ssi_core.face.encoding import Encoded, TextsToEncode
     from ssi_core.face.index import Index
+    from ssi_core.face.results import Neighbours
     from ssi_core.serving.index import Storage
 
 
@@ -153,6 +155,72 @@ class Estimator:
         from ssi_core.face.index import Index
 
         return Index.of(self._trained(), documents, out, vars(self).get("task_"), storage)
+
+    def encode_queries(self, texts: TextsToEncode) -> Encoded:
+        """Return queries as vectors, for an engine that ranks by inner products.
+
+        Parameters
+        ----------
+        texts : sequence of str, or Documents
+            Queries; documents that `read` returned are whole texts.
+
+        Returns
+        -------
+        Encoded
+            ``sparse``, a CSR matrix of scipy, and ``dense``, an array of float32: a row each.
+
+        Raises
+        ------
+        BadInput
+            The score of the model is no sum of inner products: a likelihood, a sum of ranks, or two
+            stages.
+        """
+        return self._encoded(texts, "query")
+
+    def encode_documents(self, texts: TextsToEncode) -> Encoded:
+        """Return documents as vectors, whose inner products with those of queries are the scores.
+
+        Parameters
+        ----------
+        texts : sequence of str, or Documents
+            Texts; of documents that `read` returned all fields are read, as for an index.
+
+        Returns
+        -------
+        Encoded
+            ``sparse``, a CSR matrix of scipy, and ``dense``, an array of float32: a row each.
+
+        Raises
+        ------
+        BadInput
+            The score of the model is no sum of inner products: a likelihood, a sum of ranks, or two
+            stages.
+        """
+        return self._encoded(texts, "document")
+
+    def _encoded(self, texts: TextsToEncode, side: Side) -> Encoded:
+        from ssi_core.face.encoding import encode
+
+        return encode(self._trained(), texts, side)
+
+    def neighbours(self, word: str, k: int = 10) -> Neighbours:
+        """Return the words that the model relates most to a word, or to several taken together.
+
+        Parameters
+        ----------
+        word : str
+            A word, or several.
+        k : int, optional
+            Number of words at most.
+
+        Raises
+        ------
+        BadInput
+            The model relates no words to others, or does not know this one.
+        """
+        from ssi_core.face.results import Neighbours
+
+        return Neighbours.of(self._trained(), word, k)
 
     def save(self, directory: str | Path) -> None:
         """Write the model (of the first fold) to a directory, which every command takes as a MODEL.

@@ -14,7 +14,7 @@ from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.results import Explanation, Results, Summary, Why
+from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
@@ -180,6 +180,23 @@ class Index:
         """
         answer = related_documents(self._related or self._searcher, document, k)
         return Results(answer.hits, answer.reason)
+
+    def neighbours(self, word: str, k: int = 10) -> Neighbours:
+        """Return the words that the model relates most to a word, or to several taken together.
+
+        Parameters
+        ----------
+        word : str
+            A word, or several.
+        k : int, optional
+            Number of words at most.
+
+        Raises
+        ------
+        BadInput
+            The model relates no words to others, or does not know this one.
+        """
+        return Neighbours.of(self._searcher.fitted, word, k)
 
     def relating(self, other: Index) -> Index:
         """Return the index with another one that finds related documents."""

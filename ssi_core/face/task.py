@@ -173,6 +173,10 @@ class Task:
         """Open the matrices and pairs, memory mapped."""
         return open_task(self.path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was opened is not pickled with a model that names its task: it is opened again.
+        return {"artefact": self.artefact}
+
     @property
     def divisions(self) -> Sequence[types.Task]:
         """Return the tasks that a model is fitted on: the folds, or the one task."""

@@ -117,7 +117,9 @@ def _limits(
 @click.option("--renew", is_flag=True, help="Draw a new frozen set tonight.")
 @click.option("--warm", is_flag=True, help="Start from the champion's values, word by word.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--measure", type=click.Choice(["map", "rank_loss"]), default="map")
+@click.option(
+    "--measure", type=click.Choice(["map", "rank_loss"], case_sensitive=False), default="map"
+)
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

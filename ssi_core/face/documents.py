@@ -15,6 +15,7 @@ from ssi_core.collection import JUDGEMENT, KIND, open_collection
 from ssi_core.face import frames, progress
 from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
 from ssi_core.store import Artefact
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 
@@ -220,7 +221,7 @@ def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping
             "without texts; or say that it is a log, and which column is which: source='clicks' "
             "(--source clicks), columns={'query': NAME, 'document': NAME} (--column query=NAME)."
         )
-    return f"source {name!r} has no setting {setting!r}. Its settings are: {', '.join(known)}."
+    return f"source {name!r}: no setting {instead(setting, known)}"
 
 
 def _paths(data: Any) -> list[Path] | None:

@@ -48,10 +48,11 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
     embed = fitted.embed_queries if side == "query" else fitted.embed_documents
     vectors = refuse_nan(embed(read), side)
     words, rows = vectors.sparse, len(vectors)
+    none: TextMatrix = sparse.csr_array((rows, 0), dtype=np.float32)
     if words is not None and isinstance(vectors, Inner) and vectors.projection is not None:
         words = vectors.projection(words)
     return Encoded(
-        sparse.csr_array((rows, 0), dtype=np.float32) if words is None else words,
+        none if words is None else words,
         np.empty((rows, 0), np.float32) if vectors.dense is None else vectors.dense,
     )
 

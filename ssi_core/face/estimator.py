@@ -64,10 +64,8 @@ class Estimator:
         """
         known = self.get_params()
         if unknown := sorted(set(parameters) - set(known)):
-            raise ValueError(
-                f"{', '.join(unknown)}: no parameters of {type(self).__name__}; it has: "
-                f"{', '.join(known)}"
-            )
+            kind = type(self).__name__
+            raise ValueError(f"{kind}: no parameter {strict.instead(unknown[0], known)}")
         type(self)(**{**known, **parameters}).ranker()
         self.__init__(**{**known, **parameters})  # type: ignore[misc]
         return self

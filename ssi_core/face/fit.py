@@ -16,7 +16,7 @@ import numpy as np
 
 from ssi_core.collection import LINK
 from ssi_core.evaluation.comparison import LEVEL
-from ssi_core.evaluation.measures import TITLES
+from ssi_core.evaluation.measures import TITLES, measure_named
 from ssi_core.face.compare import EITHER, Comparison, compare, title_of
 from ssi_core.face.documents import Documents
 from ssi_core.face.estimator import Estimator
@@ -312,7 +312,7 @@ def fit(
     >>> fitted.label in fitted.comparison.reports
     True
     """
-    clock = _Clock()
+    measure, clock = measure_named(measure, _MEASURES), _Clock()
     of_task = {"ask": ask, "beside": beside, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}
     if queries is None and qrels is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from ssi_core import store
 from ssi_core.collection import open_collection
@@ -23,6 +23,7 @@ from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.summaries import summarise
+from ssi_core.strict import instead
 from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
@@ -83,6 +84,8 @@ class Index:
             The documents are in a language that the model does not read, or the model knows nearly
             none of their words.
         """
+        if storage not in get_args(Storage):
+            raise BadInput(f"storage: no numbers {instead(storage, get_args(Storage))}")
         docs = documents if isinstance(documents, Documents | Task) else read(documents)
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
@@ -334,7 +337,7 @@ class Index:
             The score of this model is no sum over terms, or ``bounds`` are those of another.
         """
         if to not in TARGETS:
-            raise BadInput(f"to={to!r}: expected one of {', '.join(TARGETS)}")
+            raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
         fitted = self._searcher.fitted
         artefact = exporting.export_model(
             fitted,

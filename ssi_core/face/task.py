@@ -16,11 +16,13 @@ from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
 from ssi_core.store import Artefact
+from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.spec import TITLES, Relevant, Split, only_relevant, spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
+from ssi_core.views.hashing import parse_view
 
 LATENT = ("sublinear:50@30000", "sublinear:200@30000")
 """Views that U and V read: the heaviest words of a text, of the 30,000 most frequent ones."""
@@ -54,6 +56,7 @@ class Task:
     artefact: Artefact
 
     @classmethod
+    @named
     def of(
         cls,
         documents: Any,
@@ -214,6 +217,8 @@ def require_views(task: Task, views: set[str], model: str) -> None:
     """Refuse a model that reads a view which a task lacks; the message names what to ask for."""
     views_known = set(task.data.documents.views)
     if lacking := sorted(views - views_known):
+        for name in lacking:
+            parse_view(name)
         every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "

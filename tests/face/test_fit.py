@@ -267,7 +267,7 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         (["--ask", "judgement"], BAD_INPUT, "judgement"),
         (["--ask", "link", "--split", "users"], BAD_INPUT, "split='users' with relevant='link'"),
         (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
-        (["--source", "poems"], BAD_INPUT, "source='poems'; expected one of"),
+        (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
         (["--set", "colour=red"], BAD_INPUT, "colour='red'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),

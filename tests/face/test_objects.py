@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -89,3 +91,50 @@ def test_words_that_a_model_relates(docs, task):
         model.neighbours("xyzzy")
     with pytest.raises(ssi.BadInput, match="no vectors of words"):
         ssi.BM25().fit(task).neighbours("boats1")
+
+
+MISSPELT = {
+    "Ranker('bm52')": "Did you mean 'bm25'?",
+    "Ranker('BM25F')": "Did you mean 'bm25f'?",
+    "Ranker('bm25', k=3)": "Did you mean 'k3'?",
+    "Reranker('rankrsl')": "Did you mean 'rankrls'?",
+    "SSI(dimension=3)": "Did you mean 'dimensions'?",
+    "SSI().set_params(dimension=3)": "Did you mean 'dimensions'?",
+    "SSI(view='sublinaer').fit(task)": "Did you mean 'sublinear'?",
+    "TfIdf(view='sublinaer:5').fit(task)": "Did you mean 'sublinear'?",
+    "Task.of(docs, view=['raw'])": "Did you mean 'views'?",
+    "Task.of(docs, views=['rw'])": "Did you mean 'raw'?",
+    "compare([model], task, measures=['nDCG@5'])": "Did you mean 'ndcg_at_",
+    "compare([model], task, measures=['ndgc_at_10'])": "Did you mean 'ndcg_at_10'?",
+    "compare([model], task, measure='map')": "Did you mean 'measures'?",
+    "compare([model], task, baseline='BM52')": "Did you mean 'BM25'?",
+    "fit(task, measure='ndcg')": "Did you mean 'ndcg_at_10'?",
+    "read('a.jsonl', lnks=[])": "Did you mean 'links'?",
+    "read('a.jsonl', source='trek')": "Did you mean 'trec'?",
+    "model.index(docs, storage='float61')": "Did you mean 'float16'?",
+    "model.index(docs).export('opensaerch', 'out')": "Did you mean 'opensearch'?",
+}
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(docs, task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_text('{"text": "a car"}\n')
+    names = {name: getattr(ssi, name) for name in ssi.__all__}
+    names |= {"docs": docs, "task": task, "model": ssi.BM25().fit(task)}
+    for typed, hint in MISSPELT.items():
+        with pytest.raises((ValueError, TypeError)) as refused:
+            eval(typed, names)
+        assert hint in str(refused.value), typed
+    typed = [sys.executable, "-c", "import ssi_core as ssi; ssi.BM52"]
+    ended = subprocess.run(typed, capture_output=True, text=True, check=False)
+    assert "Did you mean: 'BM25'?" in ended.stderr
+
+
+def test_measures_are_known_by_their_headings(task):
+    model = ssi.BM25().fit(task)
+    shown = ssi.compare([model], task, measures=["nDCG@10", "P@10", "MAP", "MRR", "p_at_1"])
+    assert shown.measures == ("ndcg_at_10", "p_at_10", "map", "mrr", "p_at_1")
+    assert ssi.compare([model], task, measures="MAP").measures == ("map",)
+    assert ssi.SSI(auto=True, measure="nDCG@10").ranker().measure == "ndcg_at_10"
+    assert ssi.Ranker("bilinear", stop_by="MRR").ranker().stop_by == "mrr"
+    assert ssi.fit(task, auto=False, measure="MRR", budget=1000).comparison.measures[0] == "mrr"

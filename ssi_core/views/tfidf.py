@@ -117,14 +117,13 @@ class Weighting:
         elif match is not None and (name == LM or match["c"]):
             return cls(LM, c=float(match["c"] or cls.c))
         if match is None or match["kind"] not in WEIGHTINGS:
-            known = (*WEIGHTINGS, BM25, LM)
+            near = meant(re.split("[:@]", name)[0], (*WEIGHTINGS, BM25, LM))
             raise ValueError(
-                f"view={name!r}:{meant(re.split('[:@]', name)[0], known)} Expected WEIGHTING, "
-                "WEIGHTING:CUT or WEIGHTING@WORDS, such as 'raw', 'sublinear:100' or 'raw@30000'; "
-                "WEIGHTING is one of "
+                f"view={name!r}:{near} Expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such "
+                "as 'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of "
                 f"{', '.join(WEIGHTINGS)}, CUT the heaviest words of a text, WORDS the most "
-                "frequent of all, whole numbers >= 1; bm25 is written alone or as 'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as "
-                "'lm:c=0.2', c between 0 and 1"
+                "frequent of all, whole numbers >= 1; bm25 is written alone or as "
+                "'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as 'lm:c=0.2', c between 0 and 1"
             )
         cut, words = (int(n) if n else None for n in match.group("cut", "words"))
         return cls(match["kind"], cut, words)

@@ -125,9 +125,9 @@ def test_a_misspelt_name_is_answered_with_the_nearest(docs, task, tmp_path, monk
         with pytest.raises((ValueError, TypeError)) as refused:
             eval(typed, names)
         assert hint in str(refused.value), typed
-    typed = [sys.executable, "-c", "import ssi_core as ssi; ssi.BM52"]
+    typed = [sys.executable, "-c", "import ssi_core as ssi; ssi.Rankr"]
     ended = subprocess.run(typed, capture_output=True, text=True, check=False)
-    assert "Did you mean: 'BM25'?" in ended.stderr
+    assert "Did you mean: 'Ranker'?" in ended.stderr
 
 
 def test_measures_are_known_by_their_headings(task):

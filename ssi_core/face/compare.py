@@ -22,7 +22,7 @@ from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.show import WIDTH, html_table, text_table
-from ssi_core.face.task import Task
+from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
 from ssi_core.models.choice.untrained import Untrained, learns, title
 from ssi_core.strict import instead, named
@@ -234,7 +234,7 @@ def compare(
     >>> ssi.compare(rankers, task, measures=["map"]).frame.columns
     ['ranker', 'map', 'map_se', 'map_p']
     """
-    reports = {}
+    task, reports = require_task(task), {}
     with progress.shown("compare") as tell:
         for number, (label, seeds) in enumerate((labelled := _labelled(rankers)).items()):
             if tell is not None:

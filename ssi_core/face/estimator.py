@@ -12,12 +12,13 @@ import polars as pl
 
 from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
-from ssi_core.face.task import Task, require_views
+from ssi_core.face.task import Task, require_views, task_for
 from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
 from ssi_core.types import Watch
 
 if TYPE_CHECKING:
+    from ssi_core.face.documents import Documents
     from ssi_core.face.encoding import Encoded, TextsToEncode
     from ssi_core.face.index import Index
     from ssi_core.face.results import Neighbours
@@ -75,14 +76,20 @@ class Estimator:
         raise TypeError(f"{type(self).__name__} does not say what it trains")
 
     def fit(
-        self, task: Task, y: None = None, *, threads: int = 1, checkpoint: str | Path | None = None
+        self,
+        task: Task | Documents,
+        y: None = None,
+        *,
+        threads: int = 1,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Train on the training pairs of a task; of a task with folds, once for each.
 
         Parameters
         ----------
-        task : Task
-            What `Task.of` or `Task.open` returned.
+        task : Task or Documents
+            What `Task.of` or `Task.open` returned; or documents, of which ``Task.of(documents)`` is
+            made: ``task_``.
         y : None
             Not used; scikit-learn passes it.
         threads : int, optional
@@ -93,12 +100,15 @@ class Estimator:
 
         Raises
         ------
+        TypeError
+            It is no task; the message says how to make one.
         BadInput
             The task lacks a view that the model reads, or has nothing to learn from.
         Refused
             There is too little memory.
         """
         ranker = self.ranker()
+        task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
         if checkpoint is not None:
             Path(checkpoint).mkdir(parents=True, exist_ok=True)

@@ -125,6 +125,8 @@ class Task:
         BadInput
             There are too few links for three sides, or no judgements.
         """
+        if isinstance(documents, Task):
+            raise TypeError(f"{documents.path}: it is a Task already: fit(task)")
         docs = documents if isinstance(documents, Documents) else read(documents)
         kind = relevant or only_relevant(open_collection(docs.path))
         every = (TEXT,) if kind.startswith(TRANSLATION) else FIELDS
@@ -211,6 +213,31 @@ class Task:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return ["Task", str(self.path)], facts_table(dict(self.counts))
+
+
+def task_for(given: Any, views: set[str]) -> Task:
+    """Return a task to fit on: as it is, or made of documents, with the views that a model reads.
+
+    Raises
+    ------
+    TypeError
+        It is neither; the message says what a task is and how one is made.
+    """
+    if isinstance(given, Documents):
+        return Task.of(given, views=(*VIEWS, *sorted(views - {*VIEWS})))
+    return require_task(given)
+
+
+def require_task(given: Any) -> Task:
+    """Refuse what is no task, and say how one is made; see `task_for`."""
+    if isinstance(given, Task):
+        return given
+    raise TypeError(
+        f"a {type(given).__name__}, expected a Task: queries, documents, and which documents are "
+        "relevant to which query. Make one of texts and links between them: "
+        "task = ssi.Task.of(ssi.read(texts, links=links)); or ssi.fit(texts, links) makes it, fits "
+        "and compares. There is no array of labels y: a link, a click or a judgement is a label."
+    )
 
 
 def require_views(task: Task, views: set[str], model: str) -> None:

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import re
 import subprocess
 import sys
 
@@ -138,3 +139,24 @@ def test_measures_are_known_by_their_headings(task):
     assert ssi.SSI(auto=True, measure="nDCG@10").ranker().measure == "ndcg_at_10"
     assert ssi.Ranker("bilinear", stop_by="MRR").ranker().stop_by == "mrr"
     assert ssi.fit(task, auto=False, measure="MRR", budget=1000).comparison.measures[0] == "mrr"
+
+
+def test_documents_are_fitted_on_the_task_that_is_made_of_them(docs):
+    model = ssi.TfIdf(view="binary").fit(docs)
+    assert "binary" in model.task_.data.documents.views
+    assert ssi.BM25().fit(docs).task_.key == ssi.Task.of(docs).key
+
+
+@pytest.mark.parametrize("given", [(["a car"],), (np.eye(2), np.ones(2)), ("articles.jsonl",)])
+def test_what_is_no_task_is_answered_with_how_one_is_made(given):
+    with pytest.raises(TypeError, match="expected a Task") as refused:
+        ssi.SSI().fit(*given)
+    texts, links = topical()
+    names = {"ssi": ssi, "texts": texts, "links": links}
+    message = str(refused.value)
+    exec(re.search(r"them: (task = .*?); or ", message)[1], names)
+    assert ssi.BM25().fit(names["task"]).task_ == names["task"]
+    with pytest.raises(TypeError, match="expected a Task"):
+        ssi.compare([ssi.BM25()], given[0])
+    with pytest.raises(TypeError, match="Task already"):
+        ssi.Task.of(names["task"])

@@ -48,7 +48,7 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
     embed = fitted.embed_queries if side == "query" else fitted.embed_documents
     vectors = refuse_nan(embed(read), side)
     words, rows = vectors.sparse, len(vectors)
-    none: TextMatrix = sparse.csr_array((rows, 0), dtype=np.float32)
+    none: TextMatrix = sparse.csr_array(np.empty((rows, 0), np.float32))
     if words is not None and isinstance(vectors, Inner) and vectors.projection is not None:
         words = vectors.projection(words)
     return Encoded(

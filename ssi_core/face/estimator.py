@@ -12,6 +12,7 @@ import polars as pl
 
 from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
+from ssi_core.face.show import card, facts_table, folded, html_table
 from ssi_core.face.task import Task, require_views, task_for
 from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
@@ -259,10 +260,38 @@ class Estimator:
         why = "" if fitted is not None or not name.endswith("_") else "; call fit(task) first"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
+    def _repr_html_(self) -> str:
+        settings = [[name, repr(value)] for name, value in self.get_params().items()]
+        parts = [folded("Settings", html_table(["setting", "value"], settings))]
+        if "fitted_" not in vars(self):
+            return card(repr(self), "not fitted: call fit(task)", *parts)
+        facts = facts_table({k: v for k, v in self.fitted_.facts.items() if _is_plain(v)})
+        if facts:
+            parts.insert(0, folded("Training", html_table(["found", "value"], facts)))
+        task = vars(self).get("task_")
+        place = "fitted" if task is None else f"fitted on {task.path}"
+        return card(repr(self), place, self._measured(), *parts)
+
+    def _measured(self) -> str:
+        """Write the measures on validation of what was kept."""
+        curve = vars(self).get("curve_", pl.DataFrame())
+        names = [name for name in curve.columns if name.startswith("val/")]
+        best = self.fitted_.facts.get("best_at")
+        if not names or best is None:
+            return ""
+        curve = curve.filter(triples=best)
+        head = ["", "triples", *(name.removeprefix("val/").replace("_", " ") for name in names)]
+        row = ["on validation", f"{curve['triples'][0]:,}"]
+        return html_table(head, [[*row, *(f"{curve[name][0]:.4f}" for name in names)]])
+
     def __repr__(self) -> str:
         defaults = _signature(type(self))
         shown = [f"{n}={v!r}" for n, v in self.get_params().items() if defaults.get(n, ...) != v]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, int | float | str | bool)
 
 
 def _signature(kind: type[Estimator]) -> dict[str, Any]:

@@ -14,9 +14,12 @@ from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
+from ssi_core.face.export import Export
 from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
+from ssi_core.face.show import card, html_table
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
+from ssi_core.models.choice.untrained import title
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving import why as reasons
@@ -119,7 +122,16 @@ class Index:
         return len(self._searcher.index)
 
     def __repr__(self) -> str:
-        return f"Index of {len(self):,} documents, {self.path}"
+        return f"Index of {self._what()}, {self.path}"
+
+    def _repr_html_(self) -> str:
+        index = self._searcher.index
+        rows = zip(index.ids.head(3).to_list(), index.titles.head(3).to_list(), strict=True)
+        first = html_table(["id", "title"], [list(row) for row in rows], left=2)
+        return card(f"Index of {self._what()}", self.path, first)
+
+    def _what(self) -> str:
+        return f"{len(self):,} documents under {title(self._searcher.fitted.model)}"
 
     @overload
     def search(  # type: ignore[overload-overlap]
@@ -349,39 +361,6 @@ class Index:
             force=force,
         )
         return Export(fitted, artefact)
-
-
-class Export:
-    """A model and its documents as an engine takes them; ``export`` of an `Index` writes one.
-
-    Attributes
-    ----------
-    path : Path
-        Directory that was written.
-    counts : mapping
-        Documents, terms, bytes, values outside of former bounds.
-    """
-
-    def __init__(self, fitted: FittedModel, artefact: store.Artefact) -> None:
-        self.path, self.counts = artefact.path, artefact.counts
-        self._encoder = exporting.encoder_of(fitted, artefact.configuration["to"])
-
-    def query(self, text: str, k: int = 10, body: str = "query") -> Any:
-        """Return what the engine is to be asked for the k best documents for a text.
-
-        Parameters
-        ----------
-        text : str
-            What is searched.
-        k : int, optional
-            Number of documents.
-        body : str, optional
-            "query"; or "rescore", where only the first thousand documents are scored in full.
-        """
-        return self._encoder.query(text, k, body)
-
-    def __repr__(self) -> str:
-        return f"Export of {self.counts['documents']:,} documents, {self.path}"
 
 
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:

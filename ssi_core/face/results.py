@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ssi_core.face.show import html_table, text_table
+from ssi_core.face.show import html_table, linked, marked, text_table
 from ssi_core.models.base import FittedModel
 from ssi_core.serving import explain, neighbours, summaries, why
 from ssi_core.serving.nothing import nothing_found
@@ -51,7 +51,11 @@ class Results:
 
     def _repr_html_(self) -> str:
         notes = [] if self.hits else [nothing_found(self.reason)]
-        return html_table(*self._table(), left=2, notes=notes)
+        rows = [
+            [linked(hit.title, hit.url), marked(hit.snippet or "", hit.marks), *cells]
+            for hit, (_, *cells) in zip(self.hits, self._table()[1], strict=True)
+        ]
+        return html_table(["title", "snippet", "found in", "score"], rows, left=3, notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [[hit.title, ", ".join(hit.fields), f"{hit.score:.4f}"] for hit in self.hits]

@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from ssi_core import store, types
 from ssi_core.collection import TRANSLATION, open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
 from ssi_core.store import Artefact
 from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
@@ -23,6 +24,7 @@ from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import parse_view
+from ssi_core.views.names import COUNTS
 
 LATENT = ("sublinear:50@30000", "sublinear:200@30000")
 """Views that U and V read: the heaviest words of a text, of the 30,000 most frequent ones."""
@@ -30,6 +32,7 @@ VIEWS = ("counts", "raw", "sublinear", *LATENT, "bm25")
 """Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
 
 Side = Literal["train", "valid", "test"]
+SIDES: tuple[Side, ...] = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -206,13 +209,38 @@ class Task:
         )
 
     def __repr__(self) -> str:
-        return text_table(*self._table(), left=2, width=UNCUT)
+        counts = text_table(*self._counts(), left=2, width=UNCUT)
+        return "\n".join([self._what(), "", text_table(*self._sides()), "", counts])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        counts, settings = (html_table(*one) for one in (self._counts(), self._settings()))
+        further = folded("Counts", counts) + folded("Settings", settings)
+        return card(self._what(), self.path, html_table(*self._sides()), further)
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _what(self) -> str:
+        """Say what is asked, of which documents."""
+        asked, documents = self.artefact.configuration, self.data.documents
+        return (
+            f"{len(documents):,} documents, {documents.width(COUNTS):,} words; "
+            f"relevant: {asked['relevant']}; queries: {asked['queries']}; split: {asked['split']}"
+        )
+
+    def _sides(self) -> tuple[list[str], list[list[str]]]:
+        """Return queries and relevant pairs of each side; of folds those of the first."""
+        rows = []
+        for side in SIDES:
+            pairs: types.Pairs = getattr(self.divisions[0], side)
+            queries = np.count_nonzero(np.diff(pairs.rows[:, 0], prepend=-1))
+            rows.append([side, f"{queries:,}", f"{len(pairs):,}"])
+        return ["side", "queries", "pairs"], rows
+
+    def _counts(self) -> tuple[list[str], list[list[str]]]:
         return ["Task", str(self.path)], facts_table(dict(self.counts))
+
+    def _settings(self) -> tuple[list[str], list[list[str]]]:
+        settings = self.artefact.configuration.items()
+        texts = {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in settings}
+        return ["setting", ""], facts_table(texts)
 
 
 def task_for(given: Any, views: set[str]) -> Task:

@@ -156,7 +156,7 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert reasons.score == pytest.approx(last.score)
     assert repr(reasons).startswith(f"{last.title}: place ")
     for shown in (results, explanation, task, docs):
-        assert shown._repr_html_().startswith("<table>")
+        assert "<table>" in shown._repr_html_()
     model.save(tmp_path / "model")
     loaded = ssi.load(tmp_path / "model")
     assert loaded.index(docs).path == index.path

@@ -160,3 +160,50 @@ def test_what_is_no_task_is_answered_with_how_one_is_made(given):
         ssi.compare([ssi.BM25()], given[0])
     with pytest.raises(TypeError, match="Task already"):
         ssi.Task.of(names["task"])
+
+
+def test_objects_say_what_they_are(docs, task):
+    for shown in (repr(docs), docs._repr_html_()):
+        assert "200 documents, 1,350 links; fields: text, title" in shown
+        assert all(f"All of boats{n}" in shown for n in range(3))
+        assert "All of boats3" not in shown
+        assert "Boats: boats" in shown
+        assert str(docs.path) in shown
+    assert "2 documents; fields: text\n" in repr(ssi.read(["a car", "a road"]))
+    for shown in (repr(task), task._repr_html_()):
+        assert "relevant: link; queries: documents; split: pairs" in shown
+        for side in ("train", "valid", "test"):
+            assert f"{task.counts['pairs'][side]:,}" in shown
+    assert '<td style="text-align:left">split seed</td>' in task._repr_html_()
+
+
+def test_estimators_show_their_settings_and_then_their_measures(task):
+    model = ssi.SSI(**SMALL)
+    assert "not fitted: call fit(task)" in model._repr_html_()
+    assert '>rate</td><td style="text-align:right">0.1</td>' in model._repr_html_()
+    shown = model.fit(task)._repr_html_()
+    assert "not fitted" not in shown
+    best = model.fitted_.facts["best_at"]
+    kept = model.curve_.filter(triples=best)["val/rank_loss"][0]
+    assert f'>{best:,}</td><td style="text-align:right">{kept:.4f}</td>' in shown
+    assert f"fitted on {task.path}" in shown
+    assert '>triples</td><td style="text-align:right">1,500</td>' in shown
+    assert "Training" not in ssi.BM25().fit(task)._repr_html_()
+
+
+def test_results_show_snippets_with_marks_and_what_strangers_wrote_as_text(task):
+    bad = "<script>alert(1)</script>"
+    rows = [
+        {"title": f"One {bad}", "text": f"{bad} boats1 & more", "url": 'https://a.b/?q="><i>'},
+        {"title": "Two", "text": "stars2 boats1", "url": "javascript:alert(1)"},
+    ]
+    index = ssi.BM25().fit(task).index(rows)
+    shown = index.search("boats1")._repr_html_()
+    assert "&lt;/script&gt; <mark>boats1</mark> &amp; more" in shown
+    assert '<a href="https://a.b/?q=&quot;&gt;&lt;i&gt;">One &lt;script&gt;' in shown
+    assert "<script>" not in shown
+    assert 'href="javascript' not in shown
+    assert ">Two</td>" in shown
+    assert repr(index).startswith("Index of 2 documents under BM25, ")
+    assert "Index of 2 documents under BM25" in index._repr_html_()
+    assert "One &lt;script&gt;" in index._repr_html_()

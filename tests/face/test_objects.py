@@ -173,7 +173,8 @@ def test_objects_say_what_they_are(docs, task):
     for shown in (repr(task), task._repr_html_()):
         assert "relevant: link; queries: documents; split: pairs" in shown
         for side in ("train", "valid", "test"):
-            assert f"{task.counts['pairs'][side]:,}" in shown
+            queries, pairs = (f"{task.counts[kind][side]:,}" for kind in ("queries", "pairs"))
+            assert re.search(rf"{side}(<[^>]*>|\s)*{queries}(<[^>]*>|\s)*{pairs}\b", shown)
     assert '<td style="text-align:left">split seed</td>' in task._repr_html_()
 
 

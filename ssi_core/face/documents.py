@@ -124,10 +124,10 @@ class Documents:
 
 
 def read(
-    documents: Any,
-    links: Any = None,
+    documents: frames.Texts,
+    links: frames.Links | None = None,
     *,
-    texts: Any = None,
+    texts: Documents | frames.Texts | None = None,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
     language: str | None = None,

@@ -21,6 +21,7 @@ from ssi_core.types import Watch
 if TYPE_CHECKING:
     from ssi_core.face.documents import Documents
     from ssi_core.face.encoding import Encoded, TextsToEncode
+    from ssi_core.face.frames import Texts
     from ssi_core.face.index import Index
     from ssi_core.face.results import Neighbours
     from ssi_core.serving.index import Storage
@@ -146,7 +147,11 @@ class Estimator:
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
 
     def index(
-        self, documents: Any, *, out: str | Path | None = None, storage: Storage = "float32"
+        self,
+        documents: Documents | Task | Texts,
+        *,
+        out: str | Path | None = None,
+        storage: Storage = "float32",
     ) -> Index:
         """Return the index of documents under this model; it is made once and kept in the store.
 

@@ -30,6 +30,7 @@ from ssi_core.face.fit_tasks import (
     with_judgements,
     with_stems,
 )
+from ssi_core.face.frames import Links, Rows, Texts
 from ssi_core.face.index import Index
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
@@ -218,12 +219,12 @@ _ASKED = {
 
 
 def fit(
-    data: Any,
-    links: Any = None,
+    data: Documents | Task | Texts,
+    links: Links | None = None,
     *,
-    texts: Any = None,
-    queries: Any = None,
-    qrels: Any = None,
+    texts: Documents | Texts | None = None,
+    queries: Rows | None = None,
+    qrels: Rows | None = None,
     ask: str | None = None,
     beside: Sequence[str] = (),
     split: Split | None = None,

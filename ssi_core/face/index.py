@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, overload
 
-from ssi_core import store
+from ssi_core import store, types
 from ssi_core.collection import open_collection
 from ssi_core.export import exporting
 from ssi_core.export.documents import of_index
@@ -15,6 +15,7 @@ from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.export import Export
+from ssi_core.face.frames import Texts
 from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
 from ssi_core.face.show import card, html_table
 from ssi_core.face.task import Task
@@ -30,7 +31,7 @@ from ssi_core.strict import instead
 from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
-from ssi_core.types import BadInput, Texts
+from ssi_core.types import BadInput
 
 
 class Index:
@@ -61,7 +62,7 @@ class Index:
     def of(
         cls,
         fitted: FittedModel,
-        documents: Any,
+        documents: Documents | Task | Texts,
         out: str | Path | None = None,
         task: Task | None = None,
         storage: Storage = "float32",
@@ -370,7 +371,7 @@ def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storag
     return (artefact.parents, *of) == (parents, True, storage)
 
 
-def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
+def _read_by(fitted: FittedModel, docs: Documents) -> types.Texts:
     """Read documents with the words that a model knows."""
     raw = documents_of(open_collection(docs.path))
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)

@@ -15,6 +15,7 @@ from ssi_core import store, types
 from ssi_core.collection import TRANSLATION, open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
+from ssi_core.face.frames import Texts
 from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
 from ssi_core.store import Artefact
 from ssi_core.strict import named
@@ -62,7 +63,7 @@ class Task:
     @named
     def of(
         cls,
-        documents: Any,
+        documents: Documents | Texts,
         relevant: Relevant | None = None,
         *,
         queries: str = "",

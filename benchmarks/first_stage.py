@@ -1,6 +1,6 @@
 """Where candidates of a search come from: signs of vectors, or all documents.
 
-    ssi ingest wikispeedia wikispeedia --out corpus
+    ssi data ingest wikispeedia wikispeedia --out corpus
     python -m benchmarks.first_stage corpus [--words 0,100,15] [--place DIR] [--save FILE]
 
 Documents are the pages of a collection (0), or pieces of 100 or 15 words of them, as two models of

@@ -2,8 +2,8 @@
 
     python -m benchmarks.limits --documents 30000 --json FILE
 
-The collection is made up (`ssi ingest zipf`). Every stage is a command as a user gives it, on one
-core, in a place of its own. It runs once without limits, and then with
+The collection is made up (`ssi data ingest zipf`). Every stage is a command as a user gives it, on
+one core, in a place of its own. It runs once without limits, and then with
 
 - memory: RLIMIT_DATA, 0.7 of what the stage says that it takes, beside what the process holds;
 - a small disk: a tmpfs of 0.7 of the bytes that the stage says; and one of half of the bytes that
@@ -264,9 +264,9 @@ def stages_of(root: Path, documents: int) -> list[Stage]:
     views = ",".join(sorted({view for row in table.rows for view in row.ranker().views()}))
     out = ("--out", "{place}/out")
     corpus, task, model, index = (str(root / name) for name in ("corpus", "task", "model", "index"))
-    made = ("ingest", "zipf", "--documents", str(documents))
-    features = ("features", corpus, "--words", "all", "--views")
-    indexed = ("index", model, "--task", task)
+    made = ("data", "ingest", "zipf", "--size", str(documents))
+    features = ("data", "features", corpus, "--words", "all", "--views")
+    indexed = ("data", "index", model, "--task", task)
     for name, arguments in (("corpus", made), ("task", (*features, views))):
         _make(name, arguments, root)
     ranker = table.row(_INDEXED).ranker()
@@ -274,24 +274,24 @@ def stages_of(root: Path, documents: int) -> list[Stage]:
     fitted.save(root / "model")
     _make("index", indexed, root)
     search = ("search", model, _QUERY, "--index", index)
-    train = ("train", str(root / TABLE.name), "--task", task, "--row")
+    train = ("lab", "train", str(root / TABLE.name), "--task", task, "--row")
     return [
         Stage(
             "ingest a dump",
-            ("ingest", "wikipedia", str(root / "enwiki-pages-articles.xml.bz2"), *out),
+            ("data", "ingest", "wikipedia", str(root / "enwiki-pages-articles.xml.bz2"), *out),
         ),
         Stage("make the collection", (*made, *out)),
         Stage("features", (*features, views, *out)),
-        Stage("features, 30,000 words", ("features", corpus, "--views", "raw", *out)),
+        Stage("features, 30,000 words", ("data", "features", corpus, "--views", "raw", *out)),
         Stage("features by DICE", (*features, _CFH, *out)),
         *(
             Stage(f"train {row.label}", (*train, row.label))
             for row in table.rows
             if "200" not in row.label or "LSI" in row.label
         ),
-        Stage("evaluate", ("evaluate", model, "--task", task)),
+        Stage("evaluate", ("lab", "evaluate", model, "--task", task)),
         Stage("index", (*indexed, *out)),
-        Stage("index --no-words", (*indexed, "--no-words", *out)),
+        Stage("index --without-words", (*indexed, "--without-words", *out)),
         Stage("index, float16", (*indexed, "--storage", "float16", *out)),
         Stage("search", search),
         Stage("search --approximate", (*search, "--approximate")),

@@ -111,8 +111,8 @@ def rows() -> Iterator[Row]:
         dump, corpus = directory / "sample" / ENGLISH_DUMP, directory / "corpus"
         root = ("--root", str(directory), "--threads", str(_CORES))
         stages = {
-            "ingest": ("ingest", *root, "wikipedia", str(dump), "--out", str(corpus)),
-            "features": ("features", *root, str(corpus), "--out", str(directory / "task")),
+            "ingest": ("data", "ingest", *root, "wikipedia", str(dump), "--out", str(corpus)),
+            "features": ("data", "features", *root, str(corpus), "--out", str(directory / "task")),
         }
         for stage, arguments in stages.items():
             used = measure((*_SSI, *arguments))

@@ -32,7 +32,7 @@ TESTED = ("rank_loss", "map")
 
 
 def cell(fitted: Fitted, place: Path, queries: int) -> tuple[dict[str, Any], pl.DataFrame | None]:
-    """Measure a model on one data set, as `ssi evaluate MODEL --on PLACE`; or say why not.
+    """Measure a model on one data set, as `ssi lab evaluate MODEL --on PLACE`; or say why not.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """What a reranker gains over its first stage, and what it costs a query, as a result file.
 
-    ssi rerank fit TASK --models A,B --out MODEL --json > FIT.json
+    ssi rank rerank fit TASK --models A,B --out MODEL --json > FIT.json
     python -m benchmarks.reranked RESULT NAME FIT.json TASK [--alone FEATURE] [--queries N]
 
 adds the entry NAME to the file RESULT: the measures of FIT.json, and medians of CPU time over test

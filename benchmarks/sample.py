@@ -125,7 +125,7 @@ def related_on_subject(model: ssi.Ranker, texts: Sequence[str]) -> float:
 
 
 def as_table(documents: ssi.Documents) -> ssi.Documents:
-    """Return what ``ssi sample own`` writes of documents: no redirects, headings nor addresses."""
+    """Return what ``ssi data sample own`` writes: no redirects, headings nor addresses."""
     anchors = open_collection(documents.path).frame(f"relations/{ANCHOR}")
     with tempfile.TemporaryDirectory() as place:
         write_own(Path(place), documents.frame, documents.links, anchors)

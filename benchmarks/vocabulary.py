@@ -65,8 +65,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for documents in parser.parse_args(argv).documents:
         with TemporaryDirectory(prefix="ssi-vocabulary-") as temporary:
             place = Path(temporary)
-            command = (sys.executable, "-m", "ssi_core", "ingest", "zipf")
-            measure([*command, f"--documents={documents}", f"--out={place / 'corpus'}"])
+            command = (sys.executable, "-m", "ssi_core", "data", "ingest", "zipf")
+            measure([*command, f"--size={documents}", f"--out={place / 'corpus'}"])
             for way, (words, fields) in WAYS.items():
                 out = place / words
                 out.mkdir()

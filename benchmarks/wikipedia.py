@@ -2,8 +2,8 @@
 
     python -m benchmarks.wikipedia 10000 100000 --json FILE
 
-The collection is made up (`ssi ingest zipf`): 1,800,000 documents have the size of the corpus of
-Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
+The collection is made up (`ssi data ingest zipf`): 1,800,000 documents have the size of the corpus
+of Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
 it, on two cores; no process may take more than 12 GiB of data (RLIMIT_DATA). The peak is that of
 the proportional set sizes of a command and its children; data is the part of it that no file backs.
 Trainings take ten triples a document, so that the work for a document is the same at all sizes: no
@@ -122,7 +122,7 @@ class Pipeline:
     def _ingest(self, pages: int) -> Measured:
         dump, out = self.root / "enwiki-pages-articles.xml.bz2", self.root / "ingested"
         write_dump(dump, pages)
-        used = self._command("ingest", "wikipedia", dump, "--out", out)
+        used = self._command("data", "ingest", "wikipedia", dump, "--out", out)
         disk = bytes_of(out)
         shutil.rmtree(out)
         dump.unlink()
@@ -130,20 +130,20 @@ class Pipeline:
 
     def _collection(self) -> Measured:
         out = self.root / "corpus"
-        used = self._command("ingest", "zipf", "--documents", str(self.documents), "--out", out)
+        used = self._command("data", "ingest", "zipf", "--size", str(self.documents), "--out", out)
         return used, bytes_of(out)
 
     def _features(self) -> Measured:
         views = sorted({view for row in self.table.rows for view in row.ranker().views()})
         words = ("--words", "all", "--views", ",".join(views))
         out = self.root / "task"
-        used = self._command("features", self.root / "corpus", *words, "--out", out)
+        used = self._command("data", "features", self.root / "corpus", *words, "--out", out)
         return used, bytes_of(out)
 
     def _dice(self) -> Measured:
         words = ("--words", "all", "--views", "cfh:k=5,words=30000,ngrams=1")
         out = self.root / "dice"
-        used = self._command("features", self.root / "corpus", *words, "--out", out)
+        used = self._command("data", "features", self.root / "corpus", *words, "--out", out)
         disk = bytes_of(out)
         shutil.rmtree(out)
         return used, disk
@@ -155,7 +155,7 @@ class Pipeline:
         short.write_text(TABLE.read_text().replace(rates, f"{rates}\nbudget = {budget}"))
         before = bytes_of(self.root / "mlruns")
         task = self.root / "task"
-        used = self._command("train", short, "--task", task, "--row", label, "--json")
+        used = self._command("lab", "train", short, "--task", task, "--row", label, "--json")
         if label == _INDEXED:
             self._run.write_text(json.loads(used.output)["run_id"])
         return used, bytes_of(self.root / "mlruns") - before
@@ -167,7 +167,7 @@ class Pipeline:
     def _index(self) -> Measured:
         out = self.root / "index"
         run, task = self._run.read_text(), self.root / "task"
-        return self._command("index", run, "--task", task, "--out", out), bytes_of(out)
+        return self._command("data", "index", run, "--task", task, "--out", out), bytes_of(out)
 
     def _search(self, *options: str) -> Measured:
         index = ("--index", self.root / "index")

@@ -63,8 +63,10 @@ def demo(
         ``title``, ``score``, ``says`` (which of the words the page says); and ``across``, the same
         for rows with Japanese queries and English documents.
     """
-    from flows.ingest import IngestSettings, MatesSettings, ingest, ingest_mates
-    from flows.pipeline import PipelineSettings, pipeline
+    from flows.ingest import ingest, ingest_mates
+    from flows.pipeline import pipeline
+    from flows.settings import PipelineSettings
+    from flows.sources import IngestSettings, MatesSettings
     from ssi_core.sample.encyclopedia import make_sample
 
     with Server() as server:

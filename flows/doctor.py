@@ -149,7 +149,9 @@ def _servers(missing: list[str]) -> dict[str, str]:
         why = trouble(address)
         servers[name] = f"{shown(address)}: {'not reachable' if why else 'reachable'}"
         if why:
-            missing.append(f"{name} at {shown(address)} does not answer ({why}); start it: ssi ui")
+            missing.append(
+                f"{name} at {shown(address)} does not answer ({why}); start it: ssi ops ui"
+            )
     _own_server(servers, missing)
     return servers
 

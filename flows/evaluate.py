@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field
 
+from flows.settings import EvaluateSettings
 from flows.steps import begin, progress
-
-
-class EvaluateSettings(BaseModel):
-    """Model that is measured, and the task."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str = Field(description="A directory, an MLflow run id, or models:/NAME@ALIAS")
-    task: str = Field(description="Directory that 'features' wrote")
-    fold: int | None = Field(
-        default=None, ge=1, description="Fold that the model was trained in, of a task with folds"
-    )
-    side: Literal["valid", "test"] = Field(default="test", description="Pairs that are looked for")
-    queries: int = Field(default=1000, ge=1, description="Queries that are measured")
-    tuples: int = Field(default=100_000, ge=1, description="Tuples of the sampled rank loss")
-    seed: int = Field(default=0, ge=0, description="Seed of the choice of queries and tuples")
 
 
 @task(name="rank and measure", cache_policy=NO_CACHE)

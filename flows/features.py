@@ -7,42 +7,11 @@ from pathlib import Path
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from pydantic import Field
 
-from flows.steps import Where, begin, progress, show_counts, worth_retrying
+from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core.experiment import Table
 from ssi_core.parts import LOCAL
-from ssi_core.tasks.spec import TaskSpec
-
-
-class FeaturesSettings(TaskSpec):
-    """A task, and the collection that it is made of."""
-
-    corpus: str = Field(description="Directory of a collection, which 'ingest' wrote")
-    translations: str | None = Field(
-        default=None,
-        description="Parquet file (id, text) of queries in the documents' language, for views "
-        "such as translated.raw",
-    )
-    frozen: list[str] = Field(
-        default_factory=list,
-        description="Frozen evaluation sets of the same kind: what they ask is not trained on",
-    )
-    out: str | None = Field(
-        default=None, description="Directory to write; empty: one under .ssi/store"
-    )
-    force: bool = Field(
-        default=False, description="Replace what that directory holds, if it differs"
-    )
-    where: Where = Field(
-        default=LOCAL,
-        description="Where words are counted: local, or dask:tcp://HOST:PORT, a Dask cluster",
-    )
-
-    @property
-    def spec(self) -> TaskSpec:
-        """The task alone."""
-        return TaskSpec(**self.model_dump(include=set(TaskSpec.model_fields)))
+from ssi_core.tasks.settings import FeaturesSettings
 
 
 @task(

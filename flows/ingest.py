@@ -11,23 +11,11 @@ from pathlib import Path
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.sources import SourceSettings, settings_of
+from flows.sources import ClicksSettings, IngestSettings, MatesSettings, SourceSettings
 from flows.steps import begin, progress, show_counts, worth_retrying
 from ssi_core.corpus.source import Source
 from ssi_core.corpus.sources import source_named, source_of
 from ssi_core.parts import LOCAL
-
-
-class IngestSettings(settings_of("ingest", "sample")):  # type: ignore[misc]
-    """Source of documents."""
-
-
-class MatesSettings(settings_of("ingest-mates", "sample-mates")):  # type: ignore[misc]
-    """Source of mates: pairs of documents in two languages on one subject."""
-
-
-class ClicksSettings(settings_of("ingest-clicks", "clicks")):  # type: ignore[misc]
-    """Source of clicks, and the rules by which they count."""
 
 
 @task(

@@ -20,14 +20,15 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
-from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment, tracking
 from flows.features import features_of, make_task
-from flows.ingest import IngestSettings, MatesSettings, ingest_source, settings_of_files
+from flows.ingest import ingest_source, settings_of_files
 from flows.reporting.shipped_tables import find_table
 from flows.servers.server import Server
-from flows.steps import Name, Where, begin, worth_retrying
+from flows.settings import PipelineSettings
+from flows.sources import IngestSettings, MatesSettings
+from flows.steps import begin, worth_retrying
 from flows.tracking.database import written_alone
 from flows.train import form_of, train_row
 from flows.training.board import posted
@@ -41,67 +42,6 @@ from ssi_core.experiment import Row, Table
 from ssi_core.experiment.training import row_code
 from ssi_core.parts import LOCAL
 from ssi_core.types import BadInput, Inapplicable, Refused
-
-
-class PipelineSettings(BaseModel):
-    """A table, what it is computed on, and how much of it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    table: str = Field(
-        default="demo", description="Name of a shipped table, or path of a TOML file"
-    )
-    corpus: str | None = Field(
-        default=None, description="Directory of a collection, which 'ingest' wrote"
-    )
-    texts: list[str] = Field(
-        default_factory=list,
-        description="What to ingest first: dumps, tables, or a folder; the source is guessed",
-    )
-    task: str | None = Field(
-        default=None, description="Directory that 'features' wrote; only for a table with one task"
-    )
-    sample: int = Field(
-        default=2000,
-        ge=20,
-        le=1_000_000,
-        description="Pages of the sample, if no input is named above; a table about two languages "
-        "takes both of its editions",
-    )
-    sample_seed: int = Field(default=0, ge=0, description="Seed of the sample")
-    rows: list[str] = Field(default_factory=list, description="Labels of rows; empty: all rows")
-    seeds: int | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="Seeds of each row that does not say; empty: the table's",
-    )
-    budget: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**62,
-        description="Triples of any training at most; empty: the table's",
-    )
-    threads: int | None = Field(
-        default=None,
-        ge=1,
-        le=1024,
-        description="Cores to use, one a row or a decoder side by side; empty: all",
-    )
-    row_threads: int = Field(
-        default=1,
-        ge=1,
-        le=1024,
-        description="Threads of a row; 1 repeats bit by bit, more leave cores for fewer rows",
-    )
-    comparison: Name | None = Field(
-        default=None, description="Comparison to join; empty: that of this table, input and code"
-    )
-    where: Where = Field(
-        default=LOCAL,
-        description="Where rows and the trials of auto are trained: local, or "
-        "dask:tcp://HOST:PORT, a Dask cluster",
-    )
 
 
 class RowsFailed(RuntimeError):
@@ -200,7 +140,7 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
     if across and settings.texts:
         raise BadInput(
             f"table {table.name!r} is about two languages, which files do not pair; make mates "
-            "of two corpora (ssi ingest mates) and name them (--corpus)."
+            "of two corpora (ssi data ingest mates) and name them (--corpus)."
         )
     if across:
         return ingest_source(MatesSettings(documents=settings.sample, **sample))

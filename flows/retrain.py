@@ -8,21 +8,21 @@ again cost seconds, and a retraining that was killed goes on where it stopped.
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from prefect import flow, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from flows import tracking
 from flows.features import features_of, make_task
-from flows.ingest import ClicksSettings, IngestSettings, MatesSettings, ingest_source
+from flows.ingest import ingest_source, settings_of_files
 from flows.reporting.shipped_tables import find_table
 from flows.servers.server import Server
-from flows.steps import Name, begin
+from flows.settings import RetrainSettings
+from flows.steps import begin
 from flows.tracking import decisions, registry
 from flows.tracking.database import written_alone
 from flows.train import form_of
@@ -37,88 +37,12 @@ from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import TaskSpec
 from ssi_core.experiment.training import row_code
 from ssi_core.models.base import UnfitStart
-from ssi_core.monitoring.drift import Limits
 from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide
 from ssi_core.tasks.frozen import drawn_at
 from ssi_core.types import BadInput
 
 # By its own name: a deployment loads this file under another.
 logger = logging.getLogger("flows.retrain")
-
-
-class RetrainSettings(BaseModel):
-    """Data and model of a retraining, and the conditions of a promotion."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    ingest: IngestSettings = Field(
-        default=IngestSettings(), description="Where documents come from, if no corpus is named"
-    )
-    clicks: ClicksSettings | None = Field(
-        default=None, description="Click logs, for a row that is trained on clicks"
-    )
-    mates: MatesSettings | None = Field(
-        default=None, description="Two corpora, for a row across languages"
-    )
-    corpus: str | None = Field(
-        default=None, description="Directory of a collection, which 'ingest' wrote"
-    )
-    table: str = Field(
-        default="demo", description="Name of a shipped table, or path of a TOML file"
-    )
-    row: str = Field(default="U'V + I", description="Label of the row that is trained")
-    seed: int = Field(default=0, ge=0, description="Seed of the start and of the sampling")
-    start: Literal["scratch", "champion"] = Field(
-        default="scratch", description="The first values: random, or those of the champion's words"
-    )
-    frozen: list[str] = Field(
-        default_factory=list,
-        description="Frozen evaluation sets, beside those that retrainings draw and keep under "
-        ".ssi/frozen; the newest judges, none is trained on",
-    )
-    renew_days: int = Field(
-        default=91,
-        ge=0,
-        description="Days after which a retraining draws a new frozen set; 0: never",
-    )
-    renew: bool = Field(default=False, description="Draw a new frozen set tonight")
-    name: Name = Field(default=registry.MODEL, description="Name of the registered model")
-    measure: Literal["map", "rank_loss"] = Field(default="map", description="The primary measure")
-    alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="Probability of ever promoting an equal model"
-    )
-    margin: float = Field(
-        default=0.05, gt=0, lt=1, description="Share of a guard slice's mean that may be lost"
-    )
-    size: float = Field(
-        default=0.7, ge=0, le=1, description="Share of the documents before that there must be"
-    )
-    limits: dict[str, float] = Field(
-        default_factory=dict,
-        description="Further limits of the look at the data, by name: words, unknown, empty, "
-        "languages, map, clicks",
-    )
-    threads: int = Field(default=1, ge=1, le=1024, description="Of the training; 1 repeats exactly")
-
-    @field_validator("limits")
-    @classmethod
-    def _known(cls, value: dict[str, float]) -> dict[str, float]:
-        known = {one.name for one in fields(Limits)}
-        if unknown := sorted(value.keys() - known):
-            raise ValueError(f"no limit {unknown[0]!r}; there are {', '.join(sorted(known))}")
-        Limits(**value)
-        return value
-
-    @model_validator(mode="after")
-    def _one_source(self) -> RetrainSettings:
-        named = [name for name in ("clicks", "mates", "corpus") if getattr(self, name) is not None]
-        if len(named) > 1:
-            raise ValueError(f"{' and '.join(named)}: name one of them")
-        return self
-
-    def all_limits(self) -> Limits:
-        """Return the limits of the look at the data."""
-        return Limits(**{"size": self.size, **self.limits})
 
 
 _DEFAULTS = RetrainSettings()
@@ -160,7 +84,8 @@ def _source(settings: RetrainSettings, before: str) -> str:
     """Return the directory of the data; of what the retraining before has read only the rest is."""
     if settings.corpus:
         return settings.corpus
-    return ingest_source(settings.clicks or settings.mates or settings.ingest, before)
+    texts = settings_of_files(settings.texts) if settings.texts else settings.ingest
+    return ingest_source(settings.clicks or settings.mates or texts, before)
 
 
 def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
@@ -220,8 +145,8 @@ def check(
         decisions.log("stop", reason, report, tags=tags, numbers=findings.numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
         raise BadInput(
-            f"{reason}. Look at the input; if it is right, move the limit (ssi retrain --limit "
-            "NAME=NUMBER)."
+            f"{reason}. Look at the input; if it is right, move the limit (ssi retrain "
+            "--data-limit NAME=NUMBER)."
         )
     return findings
 

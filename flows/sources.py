@@ -105,3 +105,15 @@ def _shared(name: str, sources: Mapping[str, type[Source]]) -> tuple[Any, Any]:
     return (kind | None if default is None else kind), Field(
         default=default, description=description
     )
+
+
+class IngestSettings(settings_of("ingest", "sample")):  # type: ignore[misc]
+    """Source of documents."""
+
+
+class MatesSettings(settings_of("ingest-mates", "sample-mates")):  # type: ignore[misc]
+    """Source of mates: pairs of documents in two languages on one subject."""
+
+
+class ClicksSettings(settings_of("ingest-clicks", "clicks")):  # type: ignore[misc]
+    """Source of clicks, and the rules by which they count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from prefect import Task
@@ -15,26 +15,11 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 from prefect.client.schemas.objects import State, TaskRun
-from pydantic import AfterValidator
 
 from flows import environment
 from flows.training.board import post, take_off
-from ssi_core.experiment.names import check_name
-from ssi_core.parts import address_of
 from ssi_core.store import Artefact, key_of
 from ssi_core.types import BadInput, Progress, Refused
-
-Name = Annotated[str, AfterValidator(lambda name: check_name(name, "model or comparison"))]
-"""A name in the settings of a flow, by the rule for all names."""
-
-
-def _checked(where: str) -> str:
-    address_of(where)
-    return where
-
-
-Where = Annotated[str, AfterValidator(_checked)]
-"""``local``, or the address of a cluster."""
 
 AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
 

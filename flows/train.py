@@ -6,11 +6,11 @@ from pathlib import Path
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from pydantic import BaseModel, ConfigDict, Field
 
 from flows import tracking
 from flows.reporting.shipped_tables import find_table
-from flows.steps import Name, begin, worth_retrying
+from flows.settings import TrainSettings
+from flows.steps import begin, worth_retrying
 from flows.training.board import posted, row_name
 from flows.training.costs import require_rows
 from flows.training.rows import forget, run_row
@@ -18,28 +18,6 @@ from flows.training.workers import Workers
 from ssi_core.experiment import Row
 
 __all__ = ["TrainSettings", "form_of", "run_row", "train", "train_row"]
-
-
-class TrainSettings(BaseModel):
-    """Row of a table that is trained, and the task."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    table: str = Field(
-        default="demo", description="Name of a shipped table, or path of a TOML file"
-    )
-    row: str = Field(description="Label of the row")
-    task: str = Field(description="Directory that 'features' wrote")
-    seed: int = Field(default=0, ge=0, description="Seed of the start and of the sampling")
-    threads: int = Field(
-        default=1,
-        ge=1,
-        le=1024,
-        description="1 repeats bit by bit; more are faster, and differ a little",
-    )
-    comparison: Name | None = Field(
-        default=None, description="Comparison to join; empty: a new one"
-    )
 
 
 def form_of(row: Row) -> str:

@@ -76,10 +76,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used; those of guests stand in their registries."""
+    # `from ssi_core import locks` asks here, too, before it looks for the module.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ssi_core.registry import Registry
 
     names: Registry[Any] = Registry("names", {one: f"{home}:{one}" for one, home in _HOMES.items()})
-    if name.startswith("__") or name not in names:
+    if name not in names:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = names[name]
     return value

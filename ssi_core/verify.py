@@ -109,7 +109,7 @@ def _problem_of(path: Path, check: Callable[[Path], object] | None) -> str | Non
     if answer == "ok":
         return None
     return (
-        f"{path}: {' '.join(answer.split())}. Restore a backup (ssi restore), or move the file "
+        f"{path}: {' '.join(answer.split())}. Restore a backup (ssi ops restore), or move the file "
         "away: a new one is made."
     )
 

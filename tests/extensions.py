@@ -41,7 +41,7 @@ class Lengths(Model):
 class Lines(Source):
     """Read a file: a line is a document, its number the id."""
 
-    examples: ClassVar = ("ssi ingest lines poems.txt --out corpus",)
+    examples: ClassVar = ("ssi data ingest lines poems.txt --out corpus",)
     origin: ClassVar = "lines"
     paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
 

@@ -132,7 +132,7 @@ def test_a_full_disk_at_any_write_of_a_database_is_known(tmp_path):
 def test_a_limit_below_what_libraries_take_is_refused_before_they_load(limit, option, tmp_path):
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_{limit}, (200 << 20, 200 << 20))\n"
-        "from ssi_core.command.library import main; main(['sample', 'own', '--out', 'new'])"
+        "from ssi_core.command.library import main; main(['data', 'sample', 'own', '--out', 'new'])"
     )
     with Faults(tmp_path) as faults:
         ended = run_code(code, faults, SSI_ROOT=str(tmp_path / "root"))

@@ -49,12 +49,12 @@ def test_a_package_adds_a_measure_that_reports_have(package):
 
 def test_the_command_has_what_a_package_adds(package, capsys):
     (package / "poems.lines").write_text("\n".join(TEXTS))
-    code = run(library, ["ingest", "lines", str(package / "poems.lines"), "--json"])
+    code = run(library, ["data", "ingest", "lines", str(package / "poems.lines"), "--json"])
     assert (code, '"documents": 30' in capsys.readouterr().out) == (0, True)
     assert run(library, ["hello"]) == 0
     assert capsys.readouterr().out == "hello, world\n"
     assert run(library, ["--help"]) == 0
-    assert "hello       Greet." in capsys.readouterr().out
+    assert "hello    Greet." in capsys.readouterr().out
 
 
 def test_an_object_is_a_model_but_is_not_loaded_without_its_name(package, monkeypatch):

@@ -2,76 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from flows import environment
-from ssi_core.command.verb import Outcome, Verb, progress
+from ssi_core.command.fields import NEW_FILE, argument, option
+from ssi_core.command.verb import Outcome, progress, verb
 
 if TYPE_CHECKING:
     from flows.storage.backup import Contents
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class BackupSettings:
+    """Settings of ``ssi ops backup``."""
+
+    archive: Path = argument("ARCHIVE", type=NEW_FILE)
+    essential: bool = option(
+        False,
+        "Leave out what the same commands make again from the same inputs: collections, tasks, "
+        "indexes, checkpoints, dumps.",
+    )
+
+
+@verb(
+    BackupSettings,
     examples=(
-        "ssi backup /backups/ssi-$(date +%F).tar.gz",
-        "ssi backup /backups/ssi.tar --essential",
-        "ssi restore /backups/ssi.tar --root /data/restored",
+        "ssi ops backup /backups/ssi-$(date +%F).tar.gz",
+        "ssi ops backup /backups/ssi.tar --essential",
+        "ssi ops restore /backups/ssi.tar --root /data/restored",
     ),
 )
-@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--essential",
-    is_flag=True,
-    help="Leave out what the same commands make again from the same inputs: corpora, tasks, "
-    "indexes, checkpoints, dumps.",
-)
-def backup(archive: Path, essential: bool) -> Outcome:
+def backup(given: BackupSettings) -> Outcome:
     """Write the root into one archive, while its servers and commands go on.
 
-    In it are the database of MLflow, as it is at one moment; the files of every run, with all
-    models; frozen sets; documents that were added to a service; what the sensor saw; and, unless
-    --essential is given, all that was derived from the inputs. Inputs, directories that you named
-    with --out, and what belongs to Prefect are not in it: "ssi up" makes the deployments anew.
+    The archive holds the database of MLflow, as it is at one moment; the files of every run, with
+    all models; frozen sets; documents that were added to a service; the state of the sensor; and,
+    unless --essential is given, everything that was derived from the inputs. It does not hold the
+    inputs, directories that you named with --out, and what belongs to Prefect: 'ssi up' makes the
+    deployments again.
 
-    ARCHIVE ends with .tar, or with .tar.gz to be compressed. A database of PostgreSQL is not in it:
+    ARCHIVE ends with .tar, or with .tar.gz to be compressed. A PostgreSQL database is not included:
     see docs/backup.md.
     """
     from flows.storage.backup import back_up, databases_elsewhere
 
     with progress("backup") as tell:
-        contents = back_up(archive.resolve(), essential=essential, progress=tell)
+        contents = back_up(given.archive.resolve(), essential=given.essential, progress=tell)
     elsewhere = list(databases_elsewhere())
     for address in elsewhere:
         click.echo(f"not in the archive: {address} (docs/backup.md)", err=True)
-    value = {"archive": str(archive.resolve()), "elsewhere": elsewhere, **_facts(contents)}
-    return _outcome(value, f"{archive} holds")
+    value = {"archive": str(given.archive.resolve()), "elsewhere": elsewhere, **_facts(contents)}
+    return _outcome(value, f"{given.archive} holds")
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class RestoreSettings:
+    """Settings of ``ssi ops restore``."""
+
+    archive: Path = argument("ARCHIVE", type=NEW_FILE)
+
+
+@verb(
+    RestoreSettings,
     examples=(
-        "ssi restore /backups/ssi.tar.gz --root /data/restored",
-        "ssi --root /data/restored champions",
+        "ssi ops restore /backups/ssi.tar.gz --root /data/restored",
+        "ssi --root /data/restored ops champions",
     ),
 )
-@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
-def restore(archive: Path) -> Outcome:
+def restore(given: RestoreSettings) -> Outcome:
     """Unpack a backup into a root that has no data yet.
 
-    The root is --root, and can have any path: paths that were noted are rewritten. Every file is
-    compared with the digest of the backup before anything is put in its place. Files that no backup
-    has are left out, and named. An archive with a sparse file, or one that does not fit on the disk
-    (1 GB of it stays free), is refused. A root is code: restore only what you would run. Runs that
-    were at work during the backup are marked as killed; the same command does them again.
+    The root is --root, and can have any path: paths in the data are rewritten. Every file is
+    compared with the digest in the backup before anything is put in place. Files that do not belong
+    to a backup are left out, and named. An archive with a sparse file, or one that does not fit on
+    the disk (1 GB of it stays free), is refused. A root contains code: restore only backups that
+    you trust. Runs that were at work during the backup are marked as killed; the same command does
+    them again.
     """
     from flows.storage.restore import restore as unpack
 
     with progress("restore") as tell:
-        contents = unpack(archive.resolve(), tell)
+        contents = unpack(given.archive.resolve(), tell)
     value = {"root": str(environment.root()), **_facts(contents)}
     return _outcome(value, f"{environment.root()} holds")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-import click
-
+from ssi_core.command.fields import DIRECTORY, FILE, argument, option
 from ssi_core.command.models import directory_of
-from ssi_core.command.search import INDEX, K, searcher_of
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.options import INDEX, SEED, K
+from ssi_core.command.search import searcher_of
+from ssi_core.command.verb import Outcome, settings, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,46 +22,48 @@ if TYPE_CHECKING:
     from ssi_core.serving.live import Document
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class MatchSettings:
+    """Settings of ``ssi rank match``."""
+
+    model: str = argument("MODEL")
+    page: str = argument("PAGE")
+    k: int = K
+    index: Path | None = INDEX
+    pages: Path | None = option(
+        None, "Collection in which PAGE is the title or the id of a document.", type=DIRECTORY
+    )
+    new_ads: Path | None = option(
+        None,
+        "Table of ads that the index does not have, with the columns id and text (CSV, TSV, ...).",
+        type=FILE,
+    )
+
+
+@verb(
+    MatchSettings,
     examples=(
-        "ssi match models:/ssi@champion page.txt",
-        'ssi match runs/abc "Horse" --pages clicks -k 5',
-        "curl -s example.org | ssi match runs/abc - --new-ads new.tsv --json",
+        "ssi rank match models:/ssi@champion page.txt",
+        'ssi rank match runs/abc "Horse" --pages clicks -k 5',
+        "curl -s example.org | ssi rank match runs/abc - --new-ads new.tsv --json",
     ),
 )
-@click.argument("model")
-@click.argument("page")
-@K
-@INDEX
-@click.option(
-    "--pages",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Collection in which PAGE is a title or an id.",
-)
-@click.option(
-    "--new-ads",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Table (CSV, TSV, ...) of ads that the index does not have: columns id and text.",
-)
-def match(
-    model: str, page: str, k: int, index: Path | None, pages: Path | None, new_ads: Path | None
-) -> Outcome:
+def match(given: MatchSettings) -> Outcome:
     """Find ads for a page, best first.
 
-    PAGE is a text file, - for standard input, or a title with --pages. New ads are matched at once:
-    nothing is trained again.
+    PAGE is a text file, - for standard input, or a title with --pages. New ads (--new-ads) are
+    matched at once, without training.
     """
     from ssi_core.command.text import plain_table
     from ssi_core.serving.live import LiveSearcher
     from ssi_core.serving.nothing import nothing_found
     from ssi_core.serving.page import page_text
 
-    text = sys.stdin.read() if page == "-" else page_text(page, pages)
-    searcher = LiveSearcher(searcher_of(model, index))
-    if new_ads is not None:
-        searcher = searcher.put(_read_ads(new_ads))
-    answer = searcher.search([text], k)[0]
+    text = sys.stdin.read() if given.page == "-" else page_text(given.page, given.pages)
+    searcher = LiveSearcher(searcher_of(given.model, given.index))
+    if given.new_ads is not None:
+        searcher = searcher.put(_read_ads(given.new_ads))
+    answer = searcher.search([text], given.k)[0]
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     if answer.reason is not None:
         value["reason"] = answer.reason
@@ -76,71 +78,73 @@ def match(
     return Outcome(value, show)
 
 
-_ESTIMATE = """Estimate from a click log how often a model's order would be clicked.
-
-\b
-Expected clicks a visit, with 95 % intervals, beside what the log itself has:
-  ips    clicks where model and log agree, over how often the log does so
-  snips  the same, over the sum of the weights: less noise
-  dr     a model of relevance and positions, its errors corrected by ips
-  pbm    clicks wherever the ad was shown, by how often positions are looked at
-
-An estimator is left out where the log never shows what the model would; where none is left,
-the command stops and says which share that is. Each estimate is a run of the MLflow experiment
-"evaluations".
-"""
 _FAR, _FEW = 0.1, 30
 """Distance of the mean weight from 1, and effective visits, that are worth a word."""
-_TABLE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command(
-    cls=Verb,
-    help=_ESTIMATE,
+@dataclass(frozen=True, kw_only=True)
+class EstimateSettings:
+    """Settings of ``ssi lab estimate``."""
+
+    model: str = argument("MODEL")
+    clicks: Path = option(
+        ...,
+        "Collection of clicks that the model has not learned from, made by 'ssi data ingest clicks "
+        "--clicks weighted'.",
+        flag="--log",
+        type=DIRECTORY,
+    )
+    candidates: Literal["all", "shown"] = option(
+        "all",
+        "Ads that the model ranks for a page: all, or those that the log shows on that page.",
+    )
+    policy: Path | None = option(
+        None,
+        "Table with the columns query, document, position, probability: how likely a visit to the "
+        "query showed the document at that position. [default: the frequencies of the log]",
+        type=FILE,
+    )
+    propensities: Path | None = option(
+        None,
+        "Table with the columns position and propensity. [default: those that the clicks were "
+        "ingested with, estimated again in each resample]",
+        type=FILE,
+    )
+    most_unseen: float = option(
+        0.0,
+        "Maximum share of the model's results that the log may say nothing about.",
+        ge=0,
+        le=1,
+    )
+    least_visits: float = option(
+        10.0, "Minimum number of effective visits that an estimator needs.", ge=0
+    )
+    rounds: int = option(1000, "Number of resamples of the sessions.", ge=2)
+    seed: int = SEED
+
+
+@verb(
+    EstimateSettings,
     examples=(
-        "ssi estimate models:/ssi@champion --clicks tuesday",
-        "ssi estimate runs/abc --clicks tuesday --candidates shown --json",
-        "ssi estimate runs/abc --clicks tuesday --policy policy.csv",
+        "ssi lab estimate models:/ssi@champion --log tuesday",
+        "ssi lab estimate runs/abc --log tuesday --candidates shown --json",
+        "ssi lab estimate runs/abc --log tuesday --policy policy.csv",
     ),
 )
-@click.argument("model")
-@click.option(
-    "--clicks",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    required=True,
-    help="Clicks that the model has not learned from, of 'ssi ingest clicks --clicks weighted'.",
-)
-@click.option(
-    "--candidates",
-    type=click.Choice(["all", "shown"]),
-    default="all",
-    show_default=True,
-    help="What the model ranks for a page: all ads, or those that the log shows there.",
-)
-@click.option("--policy", type=_TABLE, help="Columns query, document, position, probability: how "
-              "likely a visit to the query showed the document there. Else the log's "
-              "frequencies.")  # fmt: skip
-@click.option("--propensities", type=_TABLE, help="Columns position, propensity. Else those that "
-              "the clicks were ingested with, estimated anew in each resample.")  # fmt: skip
-@click.option("--most-unseen", type=click.FloatRange(0, 1), default=0.0, show_default=True,
-              help="Share of the model's places that the log may say nothing of.")  # fmt: skip
-@click.option("--least-visits", type=click.FloatRange(0), default=10.0, show_default=True,
-              help="Effective visits that an estimator needs.")  # fmt: skip
-@click.option("--rounds", type=click.IntRange(min=2), default=1000, show_default=True,
-              help="Resamples of the sessions.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the resamples.")
-def estimate(
-    model: str,
-    clicks: Path,
-    candidates: str,
-    policy: Path | None,
-    propensities: Path | None,
-    most_unseen: float,
-    least_visits: float,
-    rounds: int,
-    seed: int,
-) -> Outcome:
-    """Estimate from a click log how often a model's order would be clicked."""
+def estimate(given: EstimateSettings) -> Outcome:
+    r"""Estimate from a click log how often a model's order would be clicked.
+
+    \b
+    Expected clicks a visit, with 95 % intervals, beside what the log itself has:
+      ips    clicks where model and log agree, over how often the log does so
+      snips  the same, over the sum of the weights: less noise
+      dr     a model of relevance and positions, its errors corrected by ips
+      pbm    clicks wherever the ad was shown, by how often positions are looked at
+
+    An estimator is left out where the log never shows what the model would; where none is left,
+    the command stops and says which share that is. Each estimate is a run of the MLflow experiment
+    "evaluations".
+    """
     from flows.tracking import evaluation_run
     from ssi_core.command.text import plain_table
     from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
@@ -153,33 +157,51 @@ def estimate(
     from ssi_core.serving.searcher import model_in
     from ssi_core.types import BadInput
 
-    log = read_log(read_visits(clicks))
-    fitted = load_model(model_in(directory_of(model)))
-    _warn_of_own_log(model, clicks)
+    log = read_log(read_visits(given.clicks))
+    fitted = load_model(model_in(directory_of(given.model)))
+    _warn_of_own_log(given.model, given.clicks)
     threads = settings().threads or 1
-    ranking = ranking_of(fitted, clicks, log.cells, among=candidates, threads=threads)  # type: ignore[arg-type]
-    options = {"candidates": candidates, "rounds": rounds, "seed": seed, "most_unseen": most_unseen}
-    options |= {"policy": policy, "propensities": propensities, "least_visits": least_visits}
-    needs = {"most_unseen": most_unseen, "least_visits": least_visits}
-    with evaluation_run("estimate", model, clicks, options) as run:
+    ranking = ranking_of(fitted, given.clicks, log.cells, among=given.candidates, threads=threads)
+    options: dict[str, object] = {
+        "candidates": given.candidates,
+        "rounds": given.rounds,
+        "seed": given.seed,
+        "most_unseen": given.most_unseen,
+    }
+    options |= {
+        "policy": given.policy,
+        "propensities": given.propensities,
+        "least_visits": given.least_visits,
+    }
+    needs = {"most_unseen": given.most_unseen, "least_visits": given.least_visits}
+    with evaluation_run("estimate", given.model, given.clicks, options) as run:
         try:
             problem = OffPolicy(
                 log,
                 ranking,
-                read_propensities(propensities or clicks),
-                policy=None if policy is None else read_policy(policy),
-                known_propensities=propensities is not None,
+                read_propensities(given.propensities or given.clicks),
+                policy=None if given.policy is None else read_policy(given.policy),
+                known_propensities=given.propensities is not None,
             )
-            result = estimate_clicks(problem, rounds=rounds, seed=seed, **needs)
+            result = estimate_clicks(problem, rounds=given.rounds, seed=given.seed, **needs)
         except BadInput as error:
-            raise BadInput(f"{policy or clicks}: {error}") from error
+            raise BadInput(f"{given.policy or given.clicks}: {error}") from error
         estimates = {name: one and asdict(one) for name, one in result.items()}
         above, support = documents_above(log), problem.facts(log.count())
         run.measured({"documents_above/z": above.z, "documents_above/showings": above.showings})
         for name, numbers in estimates.items():
             run.measured({f"{name}/{of}": number for of, number in (numbers or {}).items()})
-    value: dict[str, object] = {"model": model, "clicks": str(clicks), "sessions": log.sessions}
-    value |= {"candidates": candidates, "rounds": rounds, "seed": seed, "run_id": run.run_id}
+    value: dict[str, object] = {
+        "model": given.model,
+        "clicks": str(given.clicks),
+        "sessions": log.sessions,
+    }
+    value |= {
+        "candidates": given.candidates,
+        "rounds": given.rounds,
+        "seed": given.seed,
+        "run_id": run.run_id,
+    }
     value |= {"estimates": estimates, "documents_above": asdict(above)}
     left_out = {name: lacking(support[name], **needs) for name, one in result.items() if not one}
     value["left_out"] = left_out

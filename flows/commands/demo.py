@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from flows.commands.flow_verb import FlowVerb
 from flows.commands.tables import comparison_outcome
-from ssi_core.command.verb import Outcome, settings
+from ssi_core.command.fields import option
+from ssi_core.command.options import SEED
+from ssi_core.command.verb import Outcome, settings, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,21 +19,27 @@ if TYPE_CHECKING:
 _RELATED = 5
 
 
-@click.command(cls=FlowVerb, examples=("ssi demo", "ssi demo --documents 500 --seed 7"))
-@click.option("--documents", type=click.IntRange(min=200), default=2000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-def demo(documents: int, seed: int) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Settings of ``ssi demo``."""
+
+    documents: int = option(2000, "Number of pages of the encyclopedia.", flag="--size", ge=200)
+    seed: int = SEED
+
+
+@verb(DemoSettings, examples=("ssi demo", "ssi demo --size 500 --seed 7"), cls=FlowVerb)
+def demo(given: DemoSettings) -> Outcome:
     """Run all of it on a made-up encyclopedia.
 
-    It takes about two minutes. It ends with a search for "automobile", by words alone and by the
-    search box that 'ssi fit' makes, side by side, with what is related to the first answer, and
-    with a search in Japanese among the English pages.
+    The demo takes about two minutes. It ends with a search for "automobile", by words alone and by
+    the search box that 'ssi fit' makes, side by side; with documents that are related to the first
+    answer; and with a search in Japanese among the English pages.
     """
     from flows.demo import demo as run
     from flows.training.bars import shown_board
 
     with shown_board():
-        result = run(documents, seed, threads=settings().threads)
+        result = run(given.documents, given.seed, threads=settings().threads)
 
     def show(console: Console) -> None:
         for comparison in (result, result["across"]):
@@ -68,7 +75,8 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
         console.print(f'{related["row"]} relates to "{related["document"]}": {titles}')
     model = search.get("model", run)
     console.print(
-        f"\nLook further:\n  ssi search {model} {query}\n  ssi neighbours {run} {query}\n  ssi ui"
+        f"\nLook further:\n  ssi search {model} {query}\n  ssi lab neighbours {run} {query}"
+        "\n  ssi ops ui"
     )
 
 

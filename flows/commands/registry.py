@@ -2,69 +2,96 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ssi_core.command.verb import Name, Outcome, Verb
+from ssi_core.command.fields import argument, option
+from ssi_core.command.options import Name
+from ssi_core.command.verb import Outcome, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-NAME = click.option(
-    "--name",
-    type=Name("registered model"),
-    default="ssi",
-    show_default=True,
-    help="Name of the registered model.",
+NAME: Any = option("ssi", "Name of the registered model.", type=Name("registered model"))
+WHY: Any = option("by hand", "Reason to keep in the history.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromoteSettings:
+    """Settings of ``ssi ops promote``."""
+
+    run_or_version: str = argument("RUN|VERSION")
+    name: str = NAME
+    why: str = WHY
+
+
+@verb(
+    PromoteSettings, examples=("ssi ops promote 0123abcd", "ssi ops promote 3 --why 'fixed titles'")
 )
-WHY = click.option("--why", default="by hand", show_default=True, help="Reason, for the history.")
-
-
-@click.command(cls=Verb, examples=("ssi promote 0123abcd", "ssi promote 3 --why 'fixed titles'"))
-@click.argument("run_or_version", metavar="RUN|VERSION")
-@NAME
-@WHY
-def promote(run_or_version: str, name: str, why: str) -> Outcome:
+def promote(given: PromoteSettings) -> Outcome:
     """Make the model of a run the champion.
 
-    It is registered, with its card, and gets the alias models:/NAME@champion. The gate is not
-    asked: 'ssi retrain' does that.
+    The model is registered, with its card, and gets the alias models:/NAME@champion. The gate is
+    not asked: 'ssi retrain' does that.
     """
     from flows import tracking
     from flows.tracking import registry
 
     tracking.ready()
-    return _changed(name, registry.promote(run_or_version, why, name))
+    return _changed(given.name, registry.promote(given.run_or_version, given.why, given.name))
 
 
-@click.command(cls=Verb, examples=("ssi rollback --why 'wrong language'", "ssi rollback --to 2"))
-@click.option("--to", metavar="VERSION", help="Else the champion before.")
-@NAME
-@WHY
-def rollback(to: str | None, name: str, why: str) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class RollbackSettings:
+    """Settings of ``ssi ops rollback``."""
+
+    to: str | None = option(
+        None,
+        "Version that becomes the champion. [default: the champion before]",
+        flag="--to-version",
+        metavar="VERSION",
+    )
+    name: str = NAME
+    why: str = WHY
+
+
+@verb(
+    RollbackSettings,
+    examples=("ssi ops rollback --why 'wrong language'", "ssi ops rollback --to-version 2"),
+)
+def rollback(given: RollbackSettings) -> Outcome:
     """Take the champion back.
 
-    The alias returns to the version before; the one that loses it is no measure for later
-    challengers.
+    The alias returns to the version before. The version that loses it no longer counts as a measure
+    for later challengers.
     """
     from flows import tracking
     from flows.tracking import registry
 
     tracking.ready()
-    return _changed(name, registry.rollback(why, name, to=to))
+    return _changed(given.name, registry.rollback(given.why, given.name, to=given.to))
 
 
-@click.command(cls=Verb, examples=("ssi champions", "ssi champions --json"))
-@NAME
-def champions(name: str) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class ChampionsSettings:
+    """Settings of ``ssi ops champions``."""
+
+    name: str = NAME
+
+
+@verb(ChampionsSettings, examples=("ssi ops champions", "ssi ops champions --json"))
+def champions(given: ChampionsSettings) -> Outcome:
     """List the champions: which, when, and why."""
     from flows import tracking
     from flows.tracking import registry
 
     tracking.ready()
-    changes, now = registry.history(name), registry.champion(name)
-    value = {"name": name, "champion": now, "changes": [change.to_dict() for change in changes]}
+    changes, now = registry.history(given.name), registry.champion(given.name)
+    value = {
+        "name": given.name,
+        "champion": now,
+        "changes": [change.to_dict() for change in changes],
+    }
 
     def show(console: Console) -> None:
         from rich.table import Table
@@ -75,7 +102,7 @@ def champions(name: str) -> Outcome:
             cells = (change.version, change.before or "", change.when, change.how, change.why)
             table.add_row(mark, *cells)
         console.print(table)
-        console.print(f"the champion of {name} is {_named(now)}")
+        console.print(f"the champion of {given.name} is {_named(now)}")
 
     return Outcome(value, show)
 

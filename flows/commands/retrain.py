@@ -2,190 +2,109 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from flows.commands.flow_verb import FlowVerb
-from flows.commands.registry import NAME
-from ssi_core.command.data import ABSOLUTE, FORCE, OUT, artefact_outcome, table_file
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.data import artefact_outcome
+from ssi_core.command.fields import PATH, argument, option
+from ssi_core.command.options import FORCE, MAX_QUERIES, OUT
+from ssi_core.command.verb import Outcome, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from flows.settings import RetrainSettings
 
-@click.command(
-    cls=Verb,
+
+@dataclass(frozen=True, kw_only=True)
+class FreezeSettings:
+    """Settings of ``ssi ops freeze``."""
+
+    corpus: Path = argument("CORPUS", type=PATH)
+    out: Path | None = OUT
+    since: Path | None = option(
+        None,
+        "Earlier state of the collection. What it lacks is new, and has slices of its own.",
+        type=PATH,
+    )
+    relevant: Literal["click", "translation > link", "translation", "link"] | None = option(
+        None, "Relation that answers a query. [default: the first of these that CORPUS has]"
+    )
+    queries: int = MAX_QUERIES
+    pool: int = option(10_000, "Number of candidates of each query.", ge=1)
+    split_seed: int = option(0, "Random seed of the split.")
+    force: bool = FORCE
+
+
+@verb(
+    FreezeSettings,
     examples=(
-        "ssi freeze corpus --out frozen",
-        "ssi freeze new-corpus --since corpus --out frozen-2 --queries 2000",
-        "ssi freeze clicks --out frozen",
-        "ssi freeze kyoto --relevant translation --out frozen",
+        "ssi ops freeze corpus --out frozen",
+        "ssi ops freeze new-corpus --since corpus --out frozen-2 --max-queries 2000",
+        "ssi ops freeze clicks --out frozen",
+        "ssi ops freeze kyoto --relevant translation --out frozen",
     ),
 )
-@click.argument("corpus", type=click.Path(path_type=Path))
-@OUT
-@click.option(
-    "--since",
-    type=click.Path(path_type=Path),
-    help="Earlier state of the corpus: what it lacks is new, and has slices of its own.",
-)
-@click.option(
-    "--relevant",
-    type=click.Choice(["click", "translation > link", "translation", "link"]),
-    help="What answers a query; else the first of these that CORPUS has.",
-)
-@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--pool", type=click.IntRange(min=1), default=10_000, show_default=True)
-@click.option("--split-seed", type=int, default=0, show_default=True)
-@FORCE
-def freeze(
-    corpus: Path,
-    out: Path | None,
-    since: Path | None,
-    relevant: str | None,
-    queries: int,
-    pool: int,
-    split_seed: int,
-    force: bool,
-) -> Outcome:
+def freeze(given: FreezeSettings) -> Outcome:
     """Draw the evaluation set that champions are measured on.
 
-    It holds raw text, titles and links on the test side of the split. Give it to 'ssi features'
-    (--frozen) and 'ssi retrain': no link of it is ever trained on.
+    The set holds raw text, titles and links on the test side of the split. Give it to 'ssi data
+    features' (--frozen) and to 'ssi retrain': its links are never trained on.
 
-    CORPUS is a collection: documents ask, and what they link to answers; or pages, and what was
-    clicked on them; or texts in another language.
+    CORPUS is a collection. Its queries are documents, answered by what they link to; or pages,
+    answered by what was clicked on them; or texts in another language.
     """
     from ssi_core.tasks.frozen import freeze as draw
 
-    chosen: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
+    chosen: dict[str, Any] = {
+        "queries": given.queries,
+        "pool": given.pool,
+        "split_seed": given.split_seed,
+    }
     return artefact_outcome(
-        draw(corpus, out, since=since, relevant=relevant, **chosen, force=force)
+        draw(
+            given.corpus,
+            given.out,
+            since=given.since,
+            relevant=given.relevant,
+            **chosen,
+            force=given.force,
+        )
     )
 
 
-def _limits(
-    context: click.Context, option: click.Parameter, value: tuple[str, ...]
-) -> dict[str, float]:
-    limits = {}
-    for limit in value:
-        name, equals, number = limit.partition("=")
-        try:
-            limits[name] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise click.BadParameter(f"{limit!r} is not NAME=NUMBER", context, option)
-    return limits
-
-
-@click.command(
-    cls=FlowVerb,
+@verb(
+    "flows.settings:RetrainSettings",
     examples=(
         "ssi retrain --texts enwiki-pages-articles.xml.bz2",
-        'ssi retrain wikispeedia-table1 --corpus corpus --row "U\'V + I" --frozen frozen --warm',
+        "ssi retrain wikispeedia-table1 --corpus corpus --frozen frozen --start champion",
         'ssi retrain ssi2010-table11 --corpus clicks --row "(U\'V)_10k + I" --name ads',
         'ssi retrain sample-table9 --corpus kyoto --row "SSI Japanese-English" --name ja --renew',
     ),
+    cls=FlowVerb,
 )
-@click.argument("table", default="demo", callback=table_file)
-@click.option("--row", metavar="LABEL", default="U'V + I", show_default=True)
-@click.option("--corpus", type=ABSOLUTE, help="Directory of a collection.")
-@click.option(
-    "--texts",
-    type=ABSOLUTE,
-    multiple=True,
-    help="What is ingested first: dumps, tables (may be repeated), or a folder.",
-)
-@click.option(
-    "--frozen",
-    type=ABSOLUTE,
-    multiple=True,
-    help="Sets of 'ssi freeze', beside those that retrainings draw: the newest judges, none is "
-    "trained on.",
-)
-@click.option(
-    "--renew-days",
-    type=click.IntRange(min=0),
-    default=91,
-    show_default=True,
-    help="Days after which a retraining draws a new frozen set; 0: never.",
-)
-@click.option("--renew", is_flag=True, help="Draw a new frozen set tonight.")
-@click.option("--warm", is_flag=True, help="Start from the champion's values, word by word.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--measure", type=click.Choice(["map", "rank_loss"], case_sensitive=False), default="map"
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Probability of ever promoting a model that is only equal.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Share of its mean that a guard slice may lose.",
-)
-@click.option(
-    "--size",
-    type=click.FloatRange(0, 1),
-    default=0.7,
-    show_default=True,
-    help="Share of the documents, and of the links, before that there must be.",
-)
-@click.option(
-    "--limit",
-    "limits",
-    metavar="NAME=NUMBER",
-    multiple=True,
-    callback=_limits,
-    help="What may change from one retraining to the next, such as words=3 or map=0.4; see the "
-    "guide.",
-)
-@NAME
-def retrain(
-    table: str,
-    row: str,
-    corpus: Path | None,
-    texts: tuple[Path, ...],
-    frozen: tuple[Path, ...],
-    warm: bool,
-    **said: Any,
-) -> Outcome:
-    """Train a challenger of the champion, and let it take over if it is better.
+def retrain(given: RetrainSettings) -> Outcome:
+    """Train a challenger, and promote it if it beats the champion.
 
-    The data are looked at first: half as many documents as before stop it (exit code 3). The
-    challenger must be better on the frozen set than the best champion so far, and not worse on
-    short queries, new documents and new links. The same data again cost seconds.
+    The new data is checked first: retraining stops (exit code 3) if, for example, half of the
+    earlier documents are missing. The challenger must be better on the frozen set than the best
+    champion so far, and not worse on short queries, new documents and new links. Retraining on the
+    same data again takes seconds.
 
-    A row that is trained on clicks, or across languages, takes --clicks or --mates.
+    A row that is trained on clicks, or across languages, needs a collection of such data
+    (--corpus).
     """
     from flows.retrain import run_retrain
     from flows.training.bars import shown_board
-    from ssi_core.corpus.sources import source_of
 
-    if (corpus is None) == (not texts):
+    if (given.corpus is None) == (not given.texts):
         raise click.UsageError("Give a collection (--corpus) or what to ingest (--texts).")
-    if texts:
-        said["ingest"] = {"source": source_of(texts[0]), "paths": [str(path) for path in texts]}
     with shown_board():
-        decision = run_retrain(
-            table=table,
-            row=row,
-            corpus=str(corpus) if corpus else None,
-            frozen=[str(path) for path in frozen],
-            start="champion" if warm else "scratch",
-            threads=settings().threads or 1,
-            **said,
-        )
+        decision = run_retrain(**{name: getattr(given, name) for name in given.model_fields_set})
 
     def show(console: Console) -> None:
         if decision["unchanged"]:

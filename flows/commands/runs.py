@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from flows.commands.flow_verb import FlowVerb
-from ssi_core.command.data import table_file
-from ssi_core.command.evaluate import FOLD, folds
+from ssi_core.command.evaluate import folds
+from ssi_core.command.fields import NEW_DIRECTORY, PATH, argument, option
 from ssi_core.command.measures import metrics, show_measures
 from ssi_core.command.models import directory_of
-from ssi_core.command.verb import Name, Outcome, Verb, settings
+from ssi_core.command.options import FOLD
+from ssi_core.command.verb import Outcome, settings, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-TASK = click.option(
-    "--task", type=click.Path(path_type=Path), required=True, help="Directory of 'ssi features'."
-)
+    from flows.settings import TrainSettings
 
 
-@click.command(
-    cls=FlowVerb, examples=('ssi train demo --task task --row "U\'V + I" --seed 1 --threads 2',)
+@verb(
+    "flows.settings:TrainSettings",
+    examples=('ssi lab train demo --task task --row "U\'V + I" --seed 1 --threads 2',),
+    cls=FlowVerb,
 )
-@click.argument("table", callback=table_file)
-@TASK
-@click.option("--row", required=True, metavar="LABEL", help="Label of the row.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option(
-    "--comparison",
-    type=Name("comparison"),
-    metavar="ID",
-    help="Comparison to join; else a new one.",
-)
-def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -> Outcome:
+def train(given: TrainSettings) -> Outcome:
     """Train and measure one row: one run of MLflow."""
     from flows import tracking
     from flows.reporting.shipped_tables import find_table
@@ -44,20 +34,20 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     from flows.training.board import posted, row_name
     from flows.training.costs import require_rows
 
-    declared = find_table(table)
-    threads = settings().threads or 1
-    require_rows([(declared.row(row), task)], workers=0, threads=threads)
+    declared = find_table(given.table)
+    task, threads = Path(given.task), given.threads
+    require_rows([(declared.row(given.row), task)], workers=0, threads=threads)
     tracking.ready()
-    comparison = comparison or str(tracking.new_comparison_id(declared))
-    with shown_board(), posted(row_name(row, seed)):
-        run = rows.run_row(table, row, task, seed, comparison, threads)
+    comparison = given.comparison or str(tracking.new_comparison_id(declared))
+    with shown_board(), posted(row_name(given.row, given.seed)):
+        run = rows.run_row(given.table, given.row, task, given.seed, comparison, threads)
     report = tracking.run_report(run)
     value = {
         "run_id": run,
         "experiment": declared.name,
         "comparison": comparison,
-        "label": row,
-        "seed": seed,
+        "label": given.row,
+        "seed": given.seed,
         "metrics": metrics(report, "test"),
         "candidates": report.candidates,
     }
@@ -69,34 +59,44 @@ def train(table: str, task: Path, row: str, seed: int, comparison: str | None) -
     return Outcome(value, show)
 
 
-@click.command(
-    "export-trec",
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class ExportTrecSettings:
+    """Settings of ``ssi lab export-trec``."""
+
+    run: str = argument("RUN")
+    out: Path = option(..., "Directory to write.", type=NEW_DIRECTORY)
+    task: Path | None = option(
+        None, "Task whose queries are ranked. [default: the task that the run names]", type=PATH
+    )
+    fold: int | None = FOLD
+    texts: bool = option(
+        False,
+        "Also write the documents and queries, for another system whose run is a row (trec_run).",
+        flag="--with-texts",
+    )
+
+
+@verb(
+    ExportTrecSettings,
     examples=(
-        "ssi export-trec 0123abcd --out trec",
-        "ssi export-trec 0123abcd --out trec --texts",
+        "ssi lab export-trec 0123abcd --out trec",
+        "ssi lab export-trec 0123abcd --out trec --with-texts",
     ),
+    name="export-trec",
 )
-@click.argument("run")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True)
-@click.option("--task", type=click.Path(path_type=Path), help="Else the task that the run names.")
-@FOLD
-@click.option(
-    "--texts",
-    is_flag=True,
-    help="Also write documents and queries, for another system whose run is a row (trec_run).",
-)
-def export_trec(run: str, out: Path, task: Path | None, fold: int | None, texts: bool) -> Outcome:
+def export_trec(given: ExportTrecSettings) -> Outcome:
     """Write the rankings of a run for other tools.
 
     The files are run.trec and qrels.trec. Equal scores are ordered as in the evaluation, by the
-    order of the task's documents, and are written slightly apart: MAP, MRR, P@k and nDCG agree
-    with the report. Its rank loss counts a tie as one half, which the files cannot say.
+    order of the task's documents, and are written slightly apart, so that MAP, MRR, P@k and nDCG
+    agree with the report. The rank loss of the report counts a tie as one half, which the files
+    cannot express.
 
-    Of a task with folds the files have every query, ranked by the model of the fold that tests it.
+    For a task with folds, the files have every query, ranked by the model of the fold that tests
+    it.
 
-    With --texts there are also corpus.jsonl and queries.jsonl, of BEIR's form: all documents, and
-    the queries of validation and test, under the ids of the run.
+    With --with-texts, corpus.jsonl and queries.jsonl are written too, in the format of BEIR: all
+    documents, and the queries of validation and test, under the ids of the run.
     """
     from flows import tracking
     from ssi_core.evaluation.texts import write_texts
@@ -104,15 +104,18 @@ def export_trec(run: str, out: Path, task: Path | None, fold: int | None, texts:
     from ssi_core.files import writing
     from ssi_core.tasks.task import open_task
 
+    task = given.task
     if task is None:
-        directory_of(run)  # which explains a run that is not there
-        task = Path(tracking.client().get_run(run).data.tags["task_path"])
-    with writing(out):
-        parts = folds(run, task, fold)
-        ranking, relevant = write_folds(parts, out, threads=settings().threads or 1, name=run[:32])
+        directory_of(given.run)  # which explains a run that is not there
+        task = Path(tracking.client().get_run(given.run).data.tags["task_path"])
+    with writing(given.out):
+        parts = folds(given.run, task, given.fold)
+        ranking, relevant = write_folds(
+            parts, given.out, threads=settings().threads or 1, name=given.run[:32]
+        )
         value = {"run": str(ranking), "qrels": str(relevant)}
-        if texts:
-            corpus, queries = write_texts(open_task(task), out)
+        if given.texts:
+            corpus, queries = write_texts(open_task(task), given.out)
             value |= {"corpus": str(corpus), "queries": str(queries)}
 
     def show(console: Console) -> None:

@@ -4,95 +4,91 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from flows import environment
 from flows.servers import access
 from flows.servers.addresses import shown
-from ssi_core.command.hits import CONCEPTS
+from ssi_core.command.fields import NEW_FILE, argument, option
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.search import APPROXIMATE, CANDIDATES, INDEX, RECALL, prepared
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.options import CONCEPTS, INDEX, ApproximateSettings
+from ssi_core.command.search import prepared
+from ssi_core.command.verb import Outcome, settings, verb
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
     from flows.servers.supervisor import Kept
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings(ApproximateSettings):
+    """Settings of ``ssi serve``."""
+
+    model: str = argument("MODEL")
+    beside: str | None = option(
+        None, "Second model, to be compared on the page.", flag="--second-model", metavar="MODEL"
+    )
+    port: int = option(8000, "Port of the service.", ge=1, le=65535)
+    index: Path | None = INDEX
+    documents: Path | None = option(
+        None,
+        "File that keeps the documents that are added and removed while the service runs.",
+        type=NEW_FILE,
+    )
+    follow: float = option(
+        5.0,
+        "Interval at which the service looks whether the alias means another model.",
+        metavar="SECONDS",
+        ge=0.1,
+    )
+    concepts: Path | None = CONCEPTS
+
+
+@verb(
+    ServeSettings,
     examples=(
         "ssi serve models:/ssi@champion",
-        "ssi serve models:/ssi@champion --beside runs/tfidf --port 8080",
+        "ssi serve models:/ssi@champion --second-model runs/tfidf --port 8080",
         "ssi serve models:/ssi@champion --approximate --recall 0.98",
         "curl 'http://127.0.0.1:8000/search?q=automobile&k=3'",
     ),
 )
-@click.argument("model")
-@click.option("--beside", metavar="MODEL", help="A second model, to be compared on the page.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
-@INDEX
-@click.option(
-    "--documents",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File of the documents that are added and removed while it runs.",
-)
-@click.option(
-    "--follow",
-    type=click.FloatRange(min=0.1),
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How often to look whether an alias means another model.",
-)
-@APPROXIMATE
-@CANDIDATES
-@RECALL
-@CONCEPTS
-def serve(
-    model: str,
-    beside: str | None,
-    port: int,
-    index: Path | None,
-    documents: Path | None,
-    follow: float,
-    approximate: bool,
-    recall: float,
-    concepts: Path | None,
-) -> Outcome:
-    """Serve a model over HTTP, with a page for people, on this machine alone.
+def serve(given: ServeSettings) -> Outcome:
+    """Serve a model over HTTP, with a search page, on this machine.
 
-    An alias is followed: when it comes to mean another model, that one takes over, and no request
-    is lost. Documents that are added (POST /documents) outlive the service. The page is at /, what
-    can be asked in /openapi.json. With --concepts summaries match sentences by related pages of a
-    wiki, beside words. Ctrl-C ends it.
+    Only this machine can reach the service. The page is at /, and /openapi.json describes the
+    requests. When an alias (models:/NAME@ALIAS) is moved to another model, the service switches to
+    it without dropping requests. Documents that are added (POST /documents) are kept when the
+    service ends. With --concepts, the sentences of summaries also match by related pages of a wiki.
+    Ctrl-C ends the service.
     """
     from flows.serve.run import documents_of
     from flows.serve.run import serve as run
 
     def find(name: str) -> Path:
-        return directory_of(name) if index and name == model else searchable(name)
+        return directory_of(name) if given.index and name == given.model else searchable(name)
 
     def ready(address: str, service: Service) -> None:
-        for served in service.models if approximate else ():
-            recall = served.searcher.recall
-            how = "exact" if recall is None else f"approximate, recall {recall:.3f}"
+        for served in service.models if given.approximate else ():
+            share = served.searcher.recall
+            how = "exact" if share is None else f"approximate, recall {share:.3f}"
             click.echo(f"{served.asked}: {how}", err=True)
         click.echo(f"ssi serve: {address}", err=True)
 
     service = run(
-        [model, *([beside] if beside else [])],
+        [given.model, *([given.beside] if given.beside else [])],
         find,
-        port=port,
-        documents=documents or documents_of(model),
-        index=index,
-        prepare=prepared(approximate, recall),
-        seconds=follow,
+        port=given.port,
+        documents=given.documents or documents_of(given.model),
+        index=given.index,
+        prepare=prepared(given.approximate, given.recall),
+        seconds=given.follow,
         threads=settings().threads,
-        concepts=concepts,
+        concepts=given.concepts,
         ready=ready,
     )
     value = {
@@ -102,28 +98,30 @@ def serve(
     return Outcome(value, lambda console: console.print("the service ended"))
 
 
-_MLFLOW_PORT = click.option(
-    "--mlflow-port", type=click.IntRange(1, 65535), default=5000, show_default=True
-)
-_PREFECT_PORT = click.option(
-    "--prefect-port", type=click.IntRange(1, 65535), default=4200, show_default=True
-)
+MLFLOW_PORT: Any = option(5000, "Port of MLflow.", ge=1, le=65535)
+PREFECT_PORT: Any = option(4200, "Port of Prefect.", ge=1, le=65535)
 
 
-@click.command(cls=Verb, examples=("ssi ui", "ssi ui --mlflow-port 5001 --prefect-port 4201"))
-@_MLFLOW_PORT
-@_PREFECT_PORT
-def ui(mlflow_port: int, prefect_port: int) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class UiSettings:
+    """Settings of ``ssi ops ui``."""
+
+    mlflow_port: int = MLFLOW_PORT
+    prefect_port: int = PREFECT_PORT
+
+
+@verb(UiSettings, examples=("ssi ops ui", "ssi ops ui --mlflow-port 5001 --prefect-port 4201"))
+def ui(given: UiSettings) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
-    They are for this machine alone, and Prefect's asks for the secret of this root. Ctrl-C ends
-    both. Commands of the same root that run meanwhile share the server of Prefect, whichever comes
-    first.
+    Only this machine can reach them, and Prefect asks for the secret of this root. Ctrl-C ends
+    both. Commands of the same root that run at the same time share the Prefect server, whichever of
+    them started it.
     """
     from flows.servers.ui import answer, watch
 
     with ExitStack() as stack:
-        servers = _Servers(stack, mlflow_port, prefect_port)
+        servers = _Servers(stack, given.mlflow_port, given.prefect_port)
         with suppress(KeyboardInterrupt):
             answer(servers.pages, servers.tell)
             watch(servers.pages)
@@ -131,8 +129,16 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
     return Outcome(servers.addresses, lambda console: console.print(ended))
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class UpSettings(UiSettings):
+    """Settings of ``ssi up``."""
+
+    worker: str = option("worker-1", "Name of the worker.", metavar="NAME")
+    limit: int = option(2, "Maximum number of runs at a time.", ge=1)
+
+
+@verb(
+    UpSettings,
     examples=(
         "ssi up",
         "ssi up --limit 4 --prefect-port 4201 --mlflow-port 5001",
@@ -140,21 +146,14 @@ def ui(mlflow_port: int, prefect_port: int) -> Outcome:
         "python -m flows.environment prefect worker start --pool local-process --name worker-2",
     ),
 )
-@_MLFLOW_PORT
-@_PREFECT_PORT
-@click.option(
-    "--worker", metavar="NAME", default="worker-1", show_default=True, help="Name of the worker."
-)
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=2, show_default=True, help="Runs at a time."
-)
-def up(mlflow_port: int, prefect_port: int, worker: str, limit: int) -> Outcome:
-    """Bring up all that runs the flows by itself: servers, deployments, a worker.
+def up(given: UpSettings) -> Outcome:
+    """Start the servers, the deployments and a worker for the flows.
 
-    The pages of MLflow and Prefect (as ssi ui), the work pool, the flows and schedules of
-    prefect.yaml, the automations, and one worker that takes their runs. Ctrl-C or SIGTERM ends all
-    of it, and the runs that work. It may be started again at any time; what the files say then
-    counts. In another terminal, "ssi deploy" tells it what has changed in prefect.yaml.
+    This starts the pages of MLflow and Prefect (as 'ssi ops ui' does), the work pool, the flows and
+    schedules of prefect.yaml, the automations, and one worker that takes their runs. Ctrl-C or
+    SIGTERM ends all of it, with the runs that are at work. It can be started again at any time, and
+    then reads the files again. In another terminal, 'ssi ops deploy' registers changes of
+    prefect.yaml.
     """
     from flows.servers.deployments import deploy as tell
     from flows.servers.deployments import project
@@ -164,26 +163,26 @@ def up(mlflow_port: int, prefect_port: int, worker: str, limit: int) -> Outcome:
     place = project()
     with ExitStack() as stack:
         stack.enter_context(only_one())
-        servers = _Servers(stack, mlflow_port, prefect_port)
+        servers = _Servers(stack, given.mlflow_port, given.prefect_port)
         answer(servers.pages, servers.tell)
         servers.prefect.ready()
         names = tell(place)
         click.echo(f"flows of {place / 'prefect.yaml'}: {', '.join(names)}", err=True)
-        one = stack.enter_context(Worker(worker, limit))
+        one = stack.enter_context(Worker(given.worker, given.limit))
         answer([one], servers.tell)
         click.echo("ssi up: all of it runs; Ctrl-C ends it", err=True)
         watch([*servers.pages, one])
-    value = {**servers.addresses, "deployments": names, "worker": worker}
+    value = {**servers.addresses, "deployments": names, "worker": given.worker}
     return Outcome(value, lambda console: console.print("servers and worker ended"))
 
 
-@click.command(cls=Verb, examples=("ssi deploy", "ssi deploy --json"))
+@verb(examples=("ssi ops deploy", "ssi ops deploy --json"))
 def deploy() -> Outcome:
     """Tell Prefect what prefect.yaml and the automations say now.
 
-    The work pool, every flow with its parameters and schedules, and the automations of
-    deploy/automations.yaml. The server is that of "ssi up", or yours at PREFECT_API_URL; where none
-    runs, what is told is kept for the next.
+    This registers the work pool, every flow with its parameters and schedules, and the automations
+    of deploy/automations.yaml. The server is that of 'ssi up', or yours at PREFECT_API_URL; if none
+    is running, the changes are kept for the next one.
     """
     from flows.servers.deployments import deploy as tell
     from flows.servers.deployments import project
@@ -237,7 +236,7 @@ class _Servers:
             click.echo(f"{page.name}: log in with {secret}", err=True)
 
 
-@click.command(cls=Verb, examples=("ssi doctor", "ssi doctor --json"))
+@verb(examples=("ssi ops doctor", "ssi ops doctor --json"))
 def doctor() -> Outcome:
     """Say what this machine has, and what is missing."""
     from flows.doctor import examine, show

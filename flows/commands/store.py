@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from flows import environment
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.fields import DIRECTORY, FILE, argument, option
+from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,25 +22,32 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 5
 
 
-@click.group(cls=Verbs, examples=("ssi store list", "ssi store remove", "ssi store verify"))
+@click.group(
+    cls=Verbs, examples=("ssi data store list", "ssi data store remove", "ssi data store verify")
+)
 def store() -> None:
     """Look after what was made: corpora, tasks, indexes, models, checkpoints."""
 
 
-@store.command(
-    cls=Verb,
-    examples=("ssi store verify", "ssi store verify corpus task", "ssi store verify --json"),
+@dataclass(frozen=True, kw_only=True)
+class VerifySettings:
+    """Settings of ``ssi data store verify``."""
+
+    places: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
+
+
+@store.verb(
+    VerifySettings,
+    examples=(
+        "ssi data store verify",
+        "ssi data store verify corpus task",
+        "ssi data store verify --json",
+    ),
 )
-@click.argument(
-    "places",
-    metavar="[DIRECTORY]...",
-    nargs=-1,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-)
-def verify(places: tuple[Path, ...]) -> Outcome:
+def verify(given: VerifySettings) -> Outcome:
     """Read every artefact, model and database, and compare it with what was written.
 
-    Without a DIRECTORY all that lies in the root is checked. A file that was changed, damaged,
+    Without a DIRECTORY, everything in the root is checked. A file that was changed, damaged,
     removed or added is named, and the exit code is 3. Databases (added documents of services, runs
     of MLflow and of Prefect) are checked by SQLite; each row of added documents has a digest.
     """
@@ -46,7 +55,7 @@ def verify(places: tuple[Path, ...]) -> Outcome:
     from ssi_core.types import BadInput
     from ssi_core.verify import verify as check
 
-    wanted = places or (environment.home(), environment.root() / "mlruns")
+    wanted = given.places or (environment.home(), environment.root() / "mlruns")
     with progress("verify") as tell:
         results = check(wanted, tell, {FILE: lambda path: Changes(path).read()})
     problems = [result.problem for result in results if result.problem is not None]
@@ -67,22 +76,28 @@ def verify(places: tuple[Path, ...]) -> Outcome:
     return Outcome(value, show)
 
 
-@store.command(
-    cls=Verb,
-    examples=("ssi store repair '.ssi/serve/models-ssi@champion/documents.db'",),
-)
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def repair(file: Path) -> Outcome:
-    """Leave out of a FILE of added documents the rows that were changed since they were written.
+@dataclass(frozen=True, kw_only=True)
+class RepairSettings:
+    """Settings of ``ssi data store repair``."""
 
-    The other rows are kept, and the ids of those that are left out are listed: add these documents
-    again. The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
+    file: Path = argument("FILE", type=FILE)
+
+
+@store.verb(
+    RepairSettings,
+    examples=("ssi data store repair '.ssi/serve/models-ssi@champion/documents.db'",),
+)
+def repair(given: RepairSettings) -> Outcome:
+    """Repair a FILE of added documents: drop the rows that were changed after they were written.
+
+    The other rows are kept, and the ids of the dropped rows are listed: add these documents again.
+    The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
     """
     from ssi_core.serving.changes import Changes
     from ssi_core.store import locked
 
-    with locked(file):
-        done = Changes.repair(file)
+    with locked(given.file):
+        done = Changes.repair(given.file)
 
     def show(console: Console) -> None:
         console.print(f"{done.kept} rows are kept; the file as it was: {done.before}")
@@ -95,21 +110,31 @@ def repair(file: Path) -> Outcome:
     return Outcome({**value, "before": str(done.before)}, show)
 
 
-@store.command("list", cls=Verb, examples=("ssi store list", "ssi store list --unused --json"))
-@click.option("--unused", is_flag=True, help="Only what 'ssi store remove' would remove.")
-def list_(unused: bool) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class ListSettings:
+    """Settings of ``ssi data store list``."""
+
+    unused: bool = option(False, "List only what 'ssi data store remove' would remove.")
+
+
+@store.verb(
+    ListSettings,
+    examples=("ssi data store list", "ssi data store list --unused --json"),
+    name="list",
+)
+def list_(given: ListSettings) -> Outcome:
     """List the artefacts of the root: settings, size, who uses them.
 
-    Found by today's code: "yes", the same work would find the artefact; "no", it was made by
-    other code and the same work makes it anew; "data", frozen evaluation sets and indexes,
-    which are never made again by themselves. Directories that you named with --out are yours:
-    they are not listed. The last line is of the kernels that are compiled and kept in your cache
-    directory, for all roots.
+    The column "found" says whether today's code finds the artefact: "yes", the same work would find
+    it; "no", it was made by other code, and the same work makes it again; "data", it is a frozen
+    evaluation set or an index, which is never made again by itself. Directories that you named with
+    --out are yours, and are not listed. The last line is about the compiled kernels, which are kept
+    in your cache directory for all roots.
     """
     from flows.storage.store_users import entries
     from ssi_core import compiled
 
-    listed = [one for one in entries() if one.removable or not unused]
+    listed = [one for one in entries() if one.removable or not given.unused]
     kernels, size = compiled.size()
 
     def show(console: Console) -> None:
@@ -123,36 +148,35 @@ def list_(unused: bool) -> Outcome:
     return Outcome(value, show)
 
 
-@store.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class RemoveSettings:
+    """Settings of ``ssi data store remove``."""
+
+    places: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
+    force: bool = option(False, "Also remove what is in use.")
+    compiled: bool = option(False, "Remove the compiled kernels of all roots, and nothing else.")
+
+
+@store.verb(
+    RemoveSettings,
     examples=(
-        "ssi store remove",
-        "ssi store remove .ssi/store/task/0a1b2c3d4e5f60718293a4b5",
-        "ssi store remove --compiled",
+        "ssi data store remove",
+        "ssi data store remove .ssi/store/task/0a1b2c3d4e5f60718293a4b5",
+        "ssi data store remove --compiled",
     ),
 )
-@click.argument(
-    "places",
-    metavar="[DIRECTORY]...",
-    nargs=-1,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-)
-@click.option("--force", is_flag=True, help="Remove also what is in use.")
-@click.option(
-    "--compiled", is_flag=True, help="Remove the compiled kernels of all roots; nothing else."
-)
-def remove(places: tuple[Path, ...], force: bool, compiled: bool) -> Outcome:
-    """Remove artefacts; without a DIRECTORY those of no use.
+def remove(given: RemoveSettings) -> Outcome:
+    """Remove artefacts; without a DIRECTORY, those that are not used.
 
-    Of no use is what today's code would not find and no run names. What a run, a champion or
-    another artefact needs, and what cannot be made again, is removed only when you name it and
-    add --force.
+    An artefact is not used if today's code would not find it and no run names it. An artefact that
+    a run, a champion or another artefact needs, or that cannot be made again, is removed only if
+    you name it and add --force.
     """
-    if compiled:
-        return _remove_compiled(places)
+    if given.compiled:
+        return _remove_compiled(given.places)
     from flows.storage.store_users import remove as take_away
 
-    removed = take_away(places, force=force)
+    removed = take_away(given.places, force=given.force)
 
     def show(console: Console) -> None:
         _show(console, removed)

@@ -80,8 +80,8 @@ def latest(experiment: str) -> str:
             return ids[0]
     more = ", only of retrainings ('ssi compare --list')" if finished else ""
     raise BadInput(
-        f"experiment {experiment!r} has no finished rows of its table{more}. Run 'ssi pipeline' "
-        "first, or name a comparison (--comparison ID)."
+        f"experiment {experiment!r} has no finished rows of its table{more}. Run 'ssi lab "
+        "pipeline' first, or name a comparison (--comparison ID)."
     )
 
 

@@ -85,7 +85,7 @@ def load(path: Path) -> dict[str, Any]:
         It is missing, damaged, or of an earlier version.
     """
     name = path.stem
-    remedy = f"Make it: ssi reproduce {name}, then ssi compare {name} --save {path}"
+    remedy = f"Make it: ssi lab pipeline {name}, then ssi compare {name} --save {path}"
     if not path.exists():
         raise BadInput(f"{path} is missing. {remedy}")
     result = read_object(path, remedy)

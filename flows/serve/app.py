@@ -125,7 +125,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
     def served(role: schemas.Which) -> Served:
         models = service.models
         if role == "beside" and len(models) == 1:
-            raise BadInput("there is no second model. Start the service with --beside MODEL.")
+            raise BadInput("there is no second model. Start the service with --second-model MODEL.")
         return models[role == "beside"]
 
     def searcher(role: schemas.Which) -> LiveSearcher:

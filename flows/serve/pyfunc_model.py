@@ -45,7 +45,7 @@ def check_sealed(place: Path) -> None:
     """
     from ssi_core import integrity
 
-    again = "Restore a backup (ssi restore), or train the row again."
+    again = "Restore a backup (ssi ops restore), or train the row again."
     if (place / SEALED).exists():
         integrity.open_sealed(place, SEALED, "model of MLflow", again)
 
@@ -65,7 +65,7 @@ class RankedSearch(PythonModel):  # type: ignore[misc]
         except BadInput as error:
             raise BadInput(
                 f"{error} A run gets its index when it is first searched (ssi search RUN TEXT) or "
-                "promoted (ssi promote RUN)."
+                "promoted (ssi ops promote RUN)."
             ) from error
 
     # A hint such as list[str] would replace the signature, and then ``k`` is dropped.

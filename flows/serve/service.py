@@ -158,7 +158,7 @@ class Service:
             if models[0].searcher.added > MOST_DOCUMENTS:
                 raise BadInput(
                     f"there would be more than {MOST_DOCUMENTS} added documents. Build an index "
-                    "that has them (ssi index)."
+                    "that has them (ssi data index)."
                 )
             self._changes.put(documents)
             self.models = tuple(models)

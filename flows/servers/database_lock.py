@@ -107,7 +107,7 @@ def _in_use(database: Path, reason: str, who: str = "another process") -> Refuse
 
     return Refused(
         f"{database}: {reason}, and {who} uses it. End every command and server of this root "
-        "('ssi ui', workers, 'mlflow server'), and run this again."
+        "('ssi ops ui', workers, 'mlflow server'), and run this again."
     )
 
 

@@ -80,8 +80,8 @@ def _migrate(database: Path, revision: str | None) -> None:
                 f"{database}: its tables, of version {revision}, cannot be brought up to date for "
                 f"this MLflow: {str(error).splitlines()[0]}. A newer MLflow wrote them, or a "
                 "process was killed while it changed them in place. The file is left as it was. "
-                "Install the newer MLflow again, restore a backup (ssi restore), or move the file "
-                "away: a new one is made, and the files under mlruns/artifacts stay."
+                "Install the newer MLflow again, restore a backup (ssi ops restore), or move the "
+                "file away: a new one is made, and the files under mlruns/artifacts stay."
             ) from error
 
 

@@ -1,9 +1,9 @@
 """A Prefect server in the background of one command.
 
 The temporary server that Prefect starts by itself loses task records when it ends. This one is a
-real ``prefect server start`` with its database under ``PREFECT_HOME``, so that ``ssi ui`` shows the
-runs later. It takes about ten seconds to start, during which other work can be done; it listens on
-127.0.0.1 alone, asks for the secret of the root (`flows.servers.access`), and ends with the last
+real ``prefect server start`` with its database under ``PREFECT_HOME``, so that ``ssi ops ui`` shows
+the runs later. It takes about ten seconds to start, during which other work can be done; it listens
+on 127.0.0.1 alone, asks for the secret of the root (`flows.servers.access`), and ends with the last
 command that uses it, however that ends.
 """
 

@@ -54,8 +54,8 @@ def damaged(database: Path, error: Exception) -> Exception:
 
     reason = " ".join(str(getattr(error, "message", error)).split())[:300]
     return BadInput(
-        f"{database}: {reason}. Restore a backup (ssi restore), or move the file away: a new one "
-        "is made."
+        f"{database}: {reason}. Restore a backup (ssi ops restore), or move the file away: a new "
+        "one is made."
     )
 
 

@@ -91,7 +91,8 @@ def remove(places: Sequence[Path], *, force: bool = False) -> list[Entry]:
     known = {one.stored.path.resolve(): one for one in entries()}
     if unknown := [place for place in places if place.resolve() not in known]:
         raise BadInput(
-            f"{unknown[0]} is no artefact of the store of this root; 'ssi store list' lists them."
+            f"{unknown[0]} is no artefact of the store of this root; 'ssi data store list' lists "
+            "them."
         )
     chosen = [known[place.resolve()] for place in places]
     if not places:

@@ -178,7 +178,7 @@ def rollback(why: str, model: str = MODEL, *, to: str | None = None) -> Change:
     with _alone(model):
         now = champion(model)
         if now is None:
-            raise BadInput(f"model {model!r} has no champion. 'ssi promote' makes one.")
+            raise BadInput(f"model {model!r} has no champion. 'ssi ops promote' makes one.")
         before = to or _before(now, model)
         return _move(str(_version(before, model).version), why, "rollback", model)
 
@@ -246,8 +246,9 @@ _DESCRIPTION = """
 Ranks documents for raw text: `query` in; `ids`, `titles` and `scores` out, the best first.
 
 - `models:/{model}@champion` is the version that answers (`ssi serve models:/{model}@champion`).
-- A retraining moves the alias only by evidence on a frozen set; `ssi promote` and `ssi rollback`
-  move it by hand. The tags `champion_...` are its history (`ssi champions --name {model}`).
+- A retraining moves the alias only by evidence on a frozen set; `ssi ops promote` and
+  `ssi ops rollback` move it by hand. The tags `champion_...` are its history
+  (`ssi ops champions --name {model}`).
 - Every version has a card: data, lineage, measures, parameters.
 """.strip()
 

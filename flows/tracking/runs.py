@@ -108,7 +108,9 @@ def reasons(experiment: str, comparison: str) -> dict[str, str]:
 def run_table(run_id: str) -> Table:
     """Return the table that a run was a row of, as it was then."""
     with _artifact(run_id, "table.json") as path:
-        written = files.read_object(path, "Restore a backup (ssi restore), or train the row again.")
+        written = files.read_object(
+            path, "Restore a backup (ssi ops restore), or train the row again."
+        )
     check_table(client().get_run(run_id), written)
     return parse_table(written, f"run {run_id}")
 

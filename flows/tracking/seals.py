@@ -67,7 +67,9 @@ def _compare(run: Run, tag: str, found: Any, what: str) -> None:
         raise BadInput(f"run {run.info.run_id}: {what} was changed after it was written. {_REMEDY}")
 
 
-_REMEDY = "Restore a backup (ssi restore), or delete the run in MLflow: its row is trained again."
+_REMEDY = (
+    "Restore a backup (ssi ops restore), or delete the run in MLflow: its row is trained again."
+)
 
 
 def _digest(facts: Any) -> str:

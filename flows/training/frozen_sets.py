@@ -43,7 +43,7 @@ def sets_of(name: str, named: Sequence[str]) -> list[str]:
     name : str
         Of the registered model.
     named : sequence of str
-        Directories of 'ssi freeze'.
+        Directories of 'ssi ops freeze'.
     """
     sets = [store.read(path, KIND) for path in [*map(Path, named), *_own(name)]]
     distinct = {artefact.key: artefact for artefact in reversed(sets)}

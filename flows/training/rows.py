@@ -139,7 +139,7 @@ def started_from(table: Table, row: Row, seed: int, comparison: str) -> str | No
     if run is None:
         raise BadInput(
             f"row {row.label!r} starts from row {row.start!r}, which is not finished with seed "
-            f"{seed} in comparison {comparison}. 'ssi pipeline' runs both in turn."
+            f"{seed} in comparison {comparison}. 'ssi lab pipeline' runs both in turn."
         )
     return run
 

@@ -6,7 +6,9 @@ import shlex
 from pathlib import Path
 
 from ssi_core import store
+from ssi_core.command.fields import parameters
 from ssi_core.experiment import Row, Table
+from ssi_core.tasks.settings import FeaturesSettings
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput, Task
 
@@ -38,16 +40,24 @@ def command(task: Path, views: list[str]) -> str:
     artefact = store.read(task, "task")
     configuration, parents = artefact.configuration, artefact.parents
     out = f"{task.name}-views"
-    given = ["ssi", "features", "COLLECTION", "--views", ",".join(views), "--out", out]
+    given = ["ssi", "data", "features", "COLLECTION", "--views", ",".join(views), "--out", out]
     spec = TaskSpec(
         **{name: configuration[name] for name in TaskSpec.model_fields if name in configuration}
     )
+    flags = {one.name: one.opts[0] for one in parameters(FeaturesSettings)}
     for name, value in spec.choices().items():
         if name != "views":
-            given += [f"--{name.replace('_', '-')}", str(value)]
+            given += [flags[name], _typed(value)]
     given += ["--translations", "FILE"] if configuration.get("translations") else []
     given += [part for name in parents if name.startswith("frozen_") for part in _FROZEN]
     return shlex.join(given)
+
+
+def _typed(value: object) -> str:
+    """Return a value as it is typed behind its option."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 _FROZEN = ("--frozen", "FROZEN")

@@ -1,12 +1,9 @@
-"""Options and output that verbs share which make an artefact."""
+"""Output that verbs share which make an artefact."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from ssi_core.command.verb import Outcome
 
@@ -15,24 +12,8 @@ if TYPE_CHECKING:
 
     from ssi_core.store import Artefact
 
-OUT = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory to write; without it, a place of its own under .ssi/store.",
-)
-ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
-"""Path that goes to another process, or is written down: the working directory may be another."""
-
-
-def table_file(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Return the name of a table as it is, and the path of its file as an absolute one."""
-    return str(Path(value).resolve()) if value and Path(value).is_file() else value
-
-
 _MOST_LINES = 20
 """Lines of counts of one kind; of more the first and the last are shown."""
-
-FORCE = click.option("--force", is_flag=True, help="Replace what --out holds, if it differs.")
 
 
 def artefact_outcome(artefact: Artefact) -> Outcome:

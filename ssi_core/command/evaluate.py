@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ssi_core.command.fields import DIRECTORY, NEW_DIRECTORY, PATH, argument, option
 from ssi_core.command.models import (
     Recorder,
     directory_of,
@@ -16,7 +18,8 @@ from ssi_core.command.models import (
     fold_directory,
     training_of,
 )
-from ssi_core.command.verb import Outcome, Verb, progress, settings
+from ssi_core.command.options import FOLD, MAX_QUERIES, SEED
+from ssi_core.command.verb import Outcome, progress, settings, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,80 +27,70 @@ if TYPE_CHECKING:
     from ssi_core.models.base import FittedModel
     from ssi_core.types import Task
 
-FOLD = click.option(
-    "--fold",
-    type=click.IntRange(min=1),
-    help="Of a task with folds: that of a model directory; of a run one fold, else all of them.",
-)
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings:
+    """Settings of ``ssi lab evaluate``."""
+
+    model: str = argument("MODEL")
+    task: Path | None = option(
+        None, "Task to measure on: a directory that 'ssi data features' wrote.", type=PATH
+    )
+    on: Path | None = option(
+        None,
+        "Collection or frozen set to measure on. Its texts are read with the words of the model.",
+        type=DIRECTORY,
+    )
+    relevant: Literal["click", "translation > link", "translation", "link", "judgement"] | None = (
+        option(
+            None,
+            "Relation to look for. Only with --on. [default: judgements if there are any, else the "
+            "first of these that the collection has]",
+        )
+    )
+    by: str | None = option(
+        None,
+        "Also measure each value of a column of the queries, such as category or language; "
+        "document.COLUMN names a column of the documents. Only with --on.",
+        metavar="COLUMN",
+    )
+    out: Path | None = option(
+        None, "Directory to write run.trec and qrels.trec into.", type=NEW_DIRECTORY
+    )
+    fold: int | None = FOLD
+    side: Literal["test", "valid"] = option("test", "Part of the split to measure on.")
+    queries: int = MAX_QUERIES
+    seed: int = SEED
+    hubs: bool = option(
+        False,
+        "Also measure hubs: the skewness of how often a document is among the 10 nearest of "
+        "another one, by the document vectors of the model. On a task with folds, in the first.",
+    )
 
 
-@click.command(
-    cls=Verb,
+@verb(
+    EvaluateSettings,
     examples=(
-        "ssi evaluate models:/ssi@champion --task task",
-        "ssi evaluate 0123abcd --task cranfield-task --fold 1",
-        "ssi evaluate models:/ssi@champion --on other-corpus --out trec",
-        "ssi evaluate 0123abcd --on kyoto --relevant translation",
-        "ssi evaluate 0123abcd --on corpus --by category",
+        "ssi lab evaluate models:/ssi@champion --task task",
+        "ssi lab evaluate 0123abcd --task cranfield-task --fold 1",
+        "ssi lab evaluate models:/ssi@champion --on other-corpus --out trec",
+        "ssi lab evaluate 0123abcd --on kyoto --relevant translation",
+        "ssi lab evaluate 0123abcd --on corpus --by category",
     ),
 )
-@click.argument("model")
-@click.option("--task", type=click.Path(path_type=Path), help="Directory of 'ssi features'.")
-@click.option(
-    "--on",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A collection or a frozen set, read with the model's own words.",
-)
-@click.option(
-    "--relevant",
-    type=click.Choice(["click", "translation > link", "translation", "link", "judgement"]),
-    help="With --on: what is looked for; else the first of these that there is, judgements before "
-    "all.",
-)
-@click.option(
-    "--by",
-    metavar="COLUMN",
-    help="With --on: also the measures for each value of a column, such as category or language, "
-    "of the queries; document.COLUMN: of the documents.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), help="For run.trec and qrels.trec."
-)
-@FOLD
-@click.option("--side", type=click.Choice(["test", "valid"]), default="test", show_default=True)
-@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn queries.")
-@click.option(
-    "--hubs",
-    is_flag=True,
-    help="Also the skewness of how often a document is among the 10 nearest of another one, by the "
-    "model's vectors of documents; of folds, in the first.",
-)
-def evaluate(
-    model: str,
-    task: Path | None,
-    on: Path | None,
-    relevant: str | None,
-    by: str | None,
-    out: Path | None,
-    fold: int | None,
-    side: str,
-    queries: int,
-    seed: int,
-    hubs: bool,
-) -> Outcome:
+def evaluate(given: EvaluateSettings) -> Outcome:
     """Measure a model on a task, or on any texts.
 
-    Rank loss, MAP, precision and more, each with its standard error. With the workflow, what --on
-    measures is a run of the MLflow experiment "evaluations".
+    The measures are rank loss, MAP, precision and more, each with its standard error. With the
+    workflow, a measurement with --on is a run of the MLflow experiment "evaluations".
 
-    --task is for the task that the model was trained on, or one with the same words; another one
-    is refused. --on reads raw texts with the model's own words, whatever it was trained on: the
+    --task takes the task that the model was trained on, or one with the same words; any other task
+    is refused. --on reads raw texts with the words of the model, whatever it was trained on: the
     pairs of a frozen set, all judgements of a collection, or those pairs that the keyed hash of the
-    split puts on the test side. Texts in a language that the model does not read are refused, and
-    the share of words that it does not know is shown.
+    split assigns to the test part. Texts in a language that the model does not read are refused,
+    and the share of words that it does not know is shown.
 
-    Of a run on a task with folds, each query is ranked by the model of the fold that tests it.
+    For a run on a task with folds, each query is ranked by the model of the fold that tests it.
     """
     from ssi_core.command.measures import metrics, show_measures, value_cells
     from ssi_core.command.text import plain_table
@@ -111,63 +104,72 @@ def evaluate(
     from ssi_core.tasks.labels import FEWEST
     from ssi_core.tasks.other_data import Unseen, texts_for
 
-    if (task is None) == (on is None):
+    if (given.task is None) == (given.on is None):
         raise click.UsageError("Name what to measure on: either --task or --on.")
-    if on is not None and (side != "test" or fold is not None):
+    if given.on is not None and (given.side != "test" or given.fold is not None):
         raise click.UsageError("--on has a test side only, and no folds.")
-    if on is None and (by or relevant):
+    if given.on is None and (given.by or given.relevant):
         raise click.UsageError("--by and --relevant go with --on.")
-    how: dict[str, Any] = {"side": side, "queries": queries, "seed": seed}
+    how: dict[str, Any] = {"side": given.side, "queries": given.queries, "seed": given.seed}
     how["threads"] = settings().threads or 1
     unseen: Unseen | None = None
     recorded: AbstractContextManager[Recorder | None] = nullcontext()
-    if on is not None:
-        fitted = load_model(model_in(directory_of(model)))
-        _require_unseen_queries(model, on)
-        unseen = texts_for(fitted, on, queries=queries, relevant=relevant, by=by)
-        options = {"relevant": relevant, "by": by, "queries": queries, "seed": seed}
-        recorded = evaluation_run(model, on, options)
+    if given.on is not None:
+        fitted = load_model(model_in(directory_of(given.model)))
+        _require_unseen_queries(given.model, given.on)
+        unseen = texts_for(
+            fitted, given.on, queries=given.queries, relevant=given.relevant, by=given.by
+        )
+        options = {
+            "relevant": given.relevant,
+            "by": given.by,
+            "queries": given.queries,
+            "seed": given.seed,
+        }
+        recorded = evaluation_run(given.model, given.on, options)
 
     def parts() -> Iterator[tuple[FittedModel, Task]]:
         if unseen is not None:
-            return _affordable([(fitted, unseen.task)], queries)
-        assert task is not None
-        return folds(model, task, fold, queries)
+            return _affordable([(fitted, unseen.task)], given.queries)
+        assert given.task is not None
+        return folds(given.model, given.task, given.fold, given.queries)
 
-    value: dict[str, Any] = {"model": model, "task": str(on or task)}
+    value: dict[str, Any] = {"model": given.model, "task": str(given.on or given.task)}
     with recorded as run:
         with progress("evaluate") as tell:
             report = pooled([measure(*part, **how, progress=tell) for part in parts()])
-        if out is not None:
-            with writing(out):
-                paths = write_folds(parts(), out, **how, name=model[:32].replace(" ", "-"))
+        if given.out is not None:
+            with writing(given.out):
+                paths = write_folds(
+                    parts(), given.out, **how, name=given.model[:32].replace(" ", "-")
+                )
             value |= dict(zip(("run", "qrels"), map(str, paths), strict=True))
         if unseen is not None:
             value["unknown_words"] = unseen.unknown
         if run is not None and unseen is not None:
             run.report(report)
             run.measured({f"unknown/{name}": share for name, share in unseen.unknown.items()})
-            for path in () if out is None else paths:
+            for path in () if given.out is None else paths:
                 run.keep(path)
             value["run_id"] = run.run_id
-    value |= {"metrics": metrics(report, side), "candidates": report.candidates}
-    if hubs:
+    value |= {"metrics": metrics(report, given.side), "candidates": report.candidates}
+    if given.hubs:
         value["hubs"] = _hubs(*next(iter(parts())))
-    values = {} if by is None else by_value(report, by)
-    value |= {"by": {"column": by, "values": values}} if by else {}
+    values = {} if given.by is None else by_value(report, given.by)
+    value |= {"by": {"column": given.by, "values": values}} if given.by else {}
 
     def show(console: Console) -> None:
         show_measures(console, report)
         if unseen is not None:
             shares = ", ".join(f"{side} {share:.1%}" for side, share in unseen.unknown.items())
             console.print(f"words unknown to the model: {shares}", style="dim")
-        if hubs:
+        if given.hubs:
             skewness = ", ".join(f"{name} {value['hubs'][name]:.2f}" for name in ("cosine", "dot"))
             console.print(f"hubs among the documents, S_Nk of the 10 nearest: {skewness}")
         if "run_id" in value:
             console.print(f"run {value['run_id']} of evaluations", style="dim")
-        if by is not None:
-            console.print(f"\nby {by}", style="bold")
+        if given.by is not None:
+            console.print(f"\nby {given.by}", style="bold")
             console.print(plain_table(*value_cells(values), padding=0))
             console.print(f"values with fewer than {FEWEST} queries are one row", style="dim")
 
@@ -194,7 +196,7 @@ def _require_unseen_queries(model: str, on: Path) -> None:
     trained = training_of(model)
     if artefact.key == trained.get("corpus"):
         raise BadInput(
-            f"{on}: {model} has learnt from its judgements. 'ssi evaluate {model} --task "
+            f"{on}: {model} has learnt from its judgements. 'ssi lab evaluate {model} --task "
             f"{trained['task_path']}' measures each query with the model of the fold that tests it."
         )
 

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from ssi_core.command.data import FORCE, artefact_outcome
+from ssi_core.command.data import artefact_outcome
+from ssi_core.command.fields import DIRECTORY, NEW_DIRECTORY, argument, option
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.verb import Outcome, Verb, progress
+from ssi_core.command.options import FORCE, INDEX
+from ssi_core.command.verb import Outcome, progress, verb
 from ssi_core.export.targets import TARGETS
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """Settings of ``ssi export``."""
+
+    model: str = argument("MODEL")
+    to: str = option(..., "Engine or format to write for.", type=click.Choice(tuple(TARGETS)))
+    out: Path = option(..., "Directory to write.", type=NEW_DIRECTORY)
+    index: Path | None = INDEX
+    documents: Path | None = option(
+        None,
+        "Collection of 'ssi data ingest' whose documents are exported, in place of an index.",
+        type=DIRECTORY,
+    )
+    bounds: Path | None = option(
+        None,
+        "Earlier export of the model. Documents are written so that they can be added to its "
+        "index.",
+        type=DIRECTORY,
+    )
+    margin: float = option(
+        0.1,
+        "Room that the bounds of the weights leave for later documents, as a share of their span.",
+        ge=0,
+    )
+    expand: int | None = option(
+        None,
+        "Light mode: write the WORDS heaviest words of each document in place of the exact terms.",
+        metavar="WORDS",
+        ge=1,
+    )
+    force: bool = FORCE
+
+
+@verb(
+    ExportSettings,
     examples=(
         "ssi export model --index index --to opensearch --out opensearch",
         "ssi export runs/abc --to lucene --out lucene",
@@ -21,63 +57,16 @@ from ssi_core.export.targets import TARGETS
         "ssi export model --index index --to elasticsearch --expand 100 --out light",
     ),
 )
-@click.argument("model")
-@click.option("--to", type=click.Choice(tuple(TARGETS)), required=True, help="Engine or format.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Directory to write.",
-)
-@click.option(
-    "--index",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Index of the documents; by default the model's own.",
-)
-@click.option(
-    "--documents",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A collection of ssi ingest whose documents are exported, in place of an index.",
-)
-@click.option(
-    "--bounds",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A former export of the model: write documents that are added to its index.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    default=0.1,
-    show_default=True,
-    help="Room that the bounds of the weights leave for later documents, as a share of their span.",
-)
-@click.option(
-    "--expand",
-    type=click.IntRange(min=1),
-    metavar="WORDS",
-    help="Light mode: the heaviest words of each document in place of the exact terms.",
-)
-@FORCE
-def export(
-    model: str,
-    to: str,
-    out: Path,
-    index: Path | None,
-    documents: Path | None,
-    bounds: Path | None,
-    margin: float,
-    expand: int | None,
-    force: bool,
-) -> Outcome:
-    """Write documents for another engine, which then ranks as the model does.
+def export(given: ExportSettings) -> Outcome:
+    """Export documents to another engine, which then ranks as the model.
 
     The score of a model is a sum over words plus a product of latent vectors. The latent part
-    becomes two terms a dimension, p_k and n_k, which every document carries; so the engine's own
-    sum of weights has the order of the model. encoder.py and encoder.js turn a text into the query
-    of the engine, and need no package.
+    becomes two terms per dimension, p_k and n_k, which every document carries, so that the engine's
+    own sum of weights gives the order of the model. encoder.py and encoder.js turn a text into a
+    query of the engine; they need no package.
 
-    New documents are exported alone, with --bounds: "clipped" counts values beyond the bounds,
-    whose ranks are not exact; where there are some, export all documents anew.
+    With --bounds, new documents are exported by themselves: "clipped" counts the values beyond the
+    bounds, whose ranks are not exact. If there are some, export all documents again.
     """
     from ssi_core.export.documents import of_collection, of_index
     from ssi_core.export.exporting import Settings, export_model
@@ -87,29 +76,32 @@ def export(
     from ssi_core.serving.searcher import index_of, model_in
     from ssi_core.types import BadInput
 
-    if index is not None and documents is not None:
+    if given.index is not None and given.documents is not None:
         raise click.UsageError("--index and --documents: give one of the two.")
-    directory = directory_of(model) if index or documents else searchable(model)
+    directory = (
+        directory_of(given.model) if given.index or given.documents else searchable(given.model)
+    )
     fitted = load_model(model_in(directory))
-    if documents is not None:
-        texts = of_collection(fitted, documents)
+    if given.documents is not None:
+        texts = of_collection(fitted, given.documents)
     else:
-        place = index_of(directory, index)
+        place = index_of(directory, given.index)
         if place is None:
             raise BadInput(
-                f"{index or directory / 'index'} holds no index of documents. Make one (ssi index "
-                "MODEL --task TASK --out DIR) and name it, or name a collection by --documents."
+                f"{given.index or directory / 'index'} holds no index of documents. Make one "
+                "(ssi data index MODEL --task TASK --out DIR) and name it, or name a "
+                "collection by --documents."
             )
         texts = of_index(fitted, open_index(place))
     with progress("export") as tell:
         artefact = export_model(
             fitted,
             texts,
-            out,
-            Settings(to, margin, expand),
+            given.out,
+            Settings(given.to, given.margin, given.expand),
             model=content_of(fitted),
-            former=bounds,
-            force=force,
+            former=given.bounds,
+            force=given.force,
             progress=tell,
         )
     return artefact_outcome(artefact)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ssi_core.command.fields import pairs_of
-from ssi_core.command.verb import Outcome, Verb, settings
+from ssi_core.command.fields import EXISTING, NEW_DIRECTORY, argument, option
+from ssi_core.command.options import SEED
+from ssi_core.command.verb import Outcome, settings, verb
 from ssi_core.export.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
 
     from ssi_core.face.fit import Fit
 
-_PATH = click.Path(path_type=Path, exists=True)
 _STEMS: Mapping[str, bool | None] = {"no": False, "yes": True, "auto": None}
+_APART = ("path", "out", "set_", "beside", "stems", "seed", "exports", "force")
+"""Settings that are no argument of `ssi.fit` by their own name."""
 
 
 def _kind(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -33,8 +36,101 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
     return value
 
 
-@click.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Settings of ``ssi fit``."""
+
+    path: Path = argument("PATH", type=EXISTING)
+    out: Path = option(
+        ...,
+        "Directory to write the model into, with the index of the documents. A model that is "
+        "already there is replaced.",
+        type=NEW_DIRECTORY,
+    )
+    links: Path | None = option(
+        None, "Links between the documents (CSV, TSV, JSON lines or parquet).", type=EXISTING
+    )
+    texts: Path | None = option(
+        None, "Documents that a log refers to: a table or a collection.", type=EXISTING
+    )
+    columns: dict[str, str] = option(
+        {},
+        "Name of the column of a role, if the guess is wrong. Can be repeated.",
+        flag="--column",
+        metavar="ROLE=NAME",
+    )
+    queries: Path | None = option(
+        None, "Judged queries: a table with the columns id and text.", type=EXISTING
+    )
+    qrels: Path | None = option(
+        None,
+        "Judgements of these queries: a table of query, document and grade, or TREC's qrels.",
+        type=EXISTING,
+    )
+    source: str | None = option(
+        None,
+        "How to read PATH: a name that 'ssi data ingest --help' lists. "
+        "[default: guessed from PATH]",
+    )
+    set_: dict[str, str] = option(
+        {},
+        "Setting of that source, as in Python: clicks=weighted. Can be repeated.",
+        flag="--set",
+        metavar="NAME=VALUE",
+    )
+    ask: str | None = option(
+        None,
+        "Kind of queries to train and test on: link, link:N, words:N, titles, anchors, click, "
+        "judgement. [default: clicks or judgements, else both what people type and links]",
+        flag="--query-type",
+        metavar="KIND",
+        callback=_kind,
+    )
+    beside: tuple[str, ...] = option(
+        (),
+        "Further kinds of queries to learn from, such as titles,words:3.",
+        metavar="KIND,KIND",
+        separator=",",
+    )
+    split: Literal["pairs", "documents", "users", "time", "queries", "given"] | None = option(
+        None,
+        "Unit that the split into training, validation and test keeps whole; see "
+        "'ssi data features --help'.",
+    )
+    judged: bool = option(False, "Test on the judged queries. Only for clicks with judgements.")
+    stems: Literal["no", "yes", "auto"] = option(
+        "no",
+        "Read English words as their stems. auto: only if BM25F is clearly better with them on "
+        "validation.",
+    )
+    auto: bool = option(
+        True,
+        "Choose the settings, and whether to learn at all, on validation; or take the documented "
+        "settings. [default: --auto]",
+        flag="--auto/--defaults",
+    )
+    budget: int | None = option(
+        None,
+        "Maximum number of training triples over all trials (per fold). [default: 20,000,000]",
+        metavar="TRIPLES",
+        ge=1,
+    )
+    measure: Literal["map", "ndcg_at_10", "mrr"] = option(
+        "map", "Measure that chooses the settings, and that is shown first."
+    )
+    seed: int = SEED
+    exports: tuple[tuple[str, Path], ...] = option(
+        (),
+        "Also write the documents for an engine, as 'ssi export' does. Can be repeated.",
+        flag="--export",
+        metavar="TARGET DIR",
+        type=(click.Choice(tuple(TARGETS)), NEW_DIRECTORY),
+    )
+    force: bool = option(False, "Overwrite other exports in the directories of --export.")
+
+
+@verb(
+    FitSettings,
     examples=(
         "ssi fit articles.jsonl --links links.csv --out model",
         "ssi fit site/ --out model --export opensearch to-opensearch",
@@ -42,148 +138,59 @@ def _kind(context: click.Context, option: click.Parameter, value: str | None) ->
         "ssi fit clicks.csv --texts articles.jsonl --out model",
         "ssi fit log.csv --texts ads.tsv --column document=ad --out model",
         "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
-        "ssi fit corpus --ask words:3 --beside titles,anchors --measure mrr --out model",
+        "ssi fit corpus --query-type words:3 --beside titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",
     ),
 )
-@click.argument("path", type=_PATH)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Directory of the model, and in it the index of the documents; a model there is replaced.",
-)
-@click.option(
-    "--links", type=_PATH, help="Links between the documents (CSV, TSV, JSON lines or parquet)."
-)
-@click.option(
-    "--texts", type=_PATH, help="Documents that a log refers to: a table or a collection."
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="ROLE=NAME",
-    callback=pairs_of,
-    help="Which column is which, where the guess is wrong; may be repeated.",
-)
-@click.option("--queries", type=_PATH, help="Judged queries: a table of id and text.")
-@click.option(
-    "--qrels", type=_PATH, help="Their judgements: query, document and grade, or TREC's qrels."
-)
-@click.option("--source", help="How PATH is read: a verb of 'ssi ingest'. By default guessed.")
-@click.option(
-    "--set",
-    "set_",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=pairs_of,
-    help="A setting of that source, as Python has it: clicks=weighted; may be repeated.",
-)
-@click.option(
-    "--ask",
-    metavar="KIND",
-    callback=_kind,
-    help="Kind of queries to train and test on: link, link:N, words:N, titles, anchors, click, "
-    "judgement. [default: clicks or judgements, else both what people type and links]",
-)
-@click.option("--beside", metavar="KINDS", help="Further kinds to learn from: titles,words:3.")
-@click.option(
-    "--split",
-    type=click.Choice(["pairs", "documents", "users", "time", "queries", "given"]),
-    help="What is on one side of the split; see 'ssi features --help'.",
-)
-@click.option(
-    "--judged", is_flag=True, help="Of clicks with judgements: test on the judged queries."
-)
-@click.option(
-    "--stems",
-    type=click.Choice(list(_STEMS)),
-    default="no",
-    show_default=True,
-    help="Read stems of English words; auto: if BM25F is clearly better with them on validation.",
-)
-@click.option(
-    "--auto/--defaults",
-    default=True,
-    show_default=True,
-    help="Choose settings on validation, and whether to learn at all; or take the documented ones.",
-)
-@click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    metavar="TRIPLES",
-    help="Maximum number of training triples over all trials (per fold). [default: 20,000,000]",
-)
-@click.option(
-    "--measure",
-    type=click.Choice(["map", "ndcg_at_10", "mrr"]),
-    default="map",
-    show_default=True,
-    help="Mean that chooses, and the first that is shown.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--export",
-    "exports",
-    type=(click.Choice(tuple(TARGETS)), click.Path(path_type=Path, file_okay=False)),
-    multiple=True,
-    metavar="TARGET DIR",
-    help="Write the documents for an engine, too, as 'ssi export' does; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace other exports in these directories.")
-def fit(
-    path: Path,
-    out: Path,
-    exports: Sequence[tuple[str, Path]],
-    force: bool,
-    beside: str | None,
-    stems: str,
-    seed: int,
-    set_: Mapping[str, Any],
-    **fields: Any,
-) -> Outcome:
-    """Read texts or a log, fit a model, measure it, and write it for your engine.
+def fit(given: FitSettings) -> Outcome:
+    """Read texts or a log, fit a model, measure it, and export it.
 
-    PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi
-    ingest' or a task of 'ssi features'. Documents and their links give two models: one for a search
-    box, tested on held-out words of links (or on titles, where there are few), and one that finds
-    related documents. Judged queries (--queries, --qrels) take the place of words of links; they
-    are divided into five folds. Clicks or --ask give one model.
+    PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi data
+    ingest' or a task of 'ssi data features'. Documents with links give two models: one for a search
+    box, tested on held-out words of links (or on titles, if there are few), and one that finds
+    related documents. Judged queries (--queries, --qrels) replace the words of links; they are
+    divided into five folds. Clicks, and --query-type, give one model.
 
-    The pairs are divided into three sides: a model learns from the first, the second chooses its
-    settings, the third measures it beside the strongest model that learns nothing, such as BM25F.
-    Where nothing can be learned, the choice is that one, and the output says so.
+    The pairs are split into training, validation and test. The model learns from the first part,
+    the second part chooses its settings, and the third part measures it beside the strongest model
+    that learns nothing, such as BM25F. If there is nothing to be learned, that one is chosen, and
+    the output says so.
 
-    Finished steps are kept in the store, so that the same command goes on where it stopped. 'ssi
-    search MODEL TEXT' searches with the result. Of judged queries in folds, MODEL is fitted once
+    Finished steps are kept in the store, so that the same command continues where it stopped. 'ssi
+    search MODEL TEXT' searches with the result. For judged queries in folds, MODEL is fitted once
     more, on all of them. In Python: ssi.fit(PATH, ...).save(MODEL).
     """
     from ssi_core.face.fit import fit as fit_and_compare
     from ssi_core.types import BadInput
 
-    if options := set_.keys() & ({*inspect.signature(fit_and_compare).parameters} - {"qrels"}):
+    if options := given.set_.keys() & (
+        {*inspect.signature(fit_and_compare).parameters} - {"qrels"}
+    ):
         raise click.UsageError(f"--set {min(options)}: no setting of a source.")
-    given = {name: value for name, value in fields.items() if value not in (None, {})}
-    kinds = beside.split(",") if beside else ()
+    settings_: dict[str, Any] = given.set_
+    chosen: dict[str, Any] = {
+        name: value
+        for name, value in vars(given).items()
+        if name not in _APART and value not in (None, {})
+    }
     try:
         fitted = fit_and_compare(
-            path,
-            **given,
-            **set_,
-            stems=_STEMS[stems],
-            beside=kinds,
-            random_state=seed,
+            given.path,
+            **chosen,
+            **settings_,
+            stems=_STEMS[given.stems],
+            beside=given.beside,
+            random_state=given.seed,
             threads=settings().threads or 1,
         )
     except ValueError as error:
         raise BadInput(str(error)) from error
-    index = fitted.save(out)
-    written = [index.export(target, place, force=force) for target, place in exports]
-    value = _value(fitted, out) | {
+    index = fitted.save(given.out)
+    written = [index.export(target, place, force=given.force) for target, place in given.exports]
+    value = _value(fitted, given.out) | {
         "exports": [{"path": str(one.path), "counts": dict(one.counts)} for one in written]
     }
-    return Outcome(value, _shown(fitted, out, [*map(repr, written)]))
+    return Outcome(value, _shown(fitted, given.out, [*map(repr, written)]))
 
 
 def _value(fitted: Fit, out: Path) -> dict[str, Any]:

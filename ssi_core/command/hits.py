@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from ssi_core.command.verb import Outcome
 
@@ -16,13 +13,6 @@ if TYPE_CHECKING:
     from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Answer
     from ssi_core.serving.summaries import Summary
-
-CONCEPTS = click.option(
-    "--concepts",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="What 'ssi summary concepts' has written.",
-)
 
 _BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 
@@ -56,7 +46,9 @@ def outcome_of(
         for place, hit in enumerate(answer.hits, 1):
             _show_hit(console, place, hit)
         if answer.hits and all(hit.snippet is None for hit in answer.hits):
-            console.print("The index keeps no texts to show a part of (ssi index --texts).")
+            console.print(
+                "The index keeps no texts to show a part of (ssi data index --with-texts)."
+            )
         if recall is not None:
             console.print(f"approximate, recall {recall:.3f}")
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ssi_core.command.data import FORCE, OUT, artefact_outcome
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
+from ssi_core.command.data import artefact_outcome
+from ssi_core.command.options import Placed
+from ssi_core.command.verb import Outcome, Verb, Verbs, help_of, progress
+
+if TYPE_CHECKING:
+    from ssi_core.corpus.source import Source
 
 
 class _Sources(Verbs):
@@ -29,44 +31,29 @@ class _Sources(Verbs):
 @click.group(
     cls=_Sources,
     examples=(
-        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
-        "ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",
-        "ssi ingest collection cranfield --out corpus",
-        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
+        "ssi data ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi data ingest wikispeedia wikispeedia_paths-and-graph --out corpus",
+        "ssi data ingest collection cranfield --out corpus",
+        "ssi data ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
     ),
 )
 def ingest() -> None:
     """Turn a dump, a log or your own files into a collection: texts and what relates them.
 
-    What is left out is counted, by reason.
+    Everything that is left out is counted, by reason.
     """
 
 
 def _verb(name: str) -> Verb:
-    from pydantic import ValidationError
-
-    from ssi_core.command.fields import parameters
     from ssi_core.corpus.sources import source_named
-    from ssi_core.strict import faults
 
     source = source_named(name)
 
-    @OUT
-    @FORCE
-    def read(out: Path | None, force: bool, **fields: Any) -> Outcome:
-        chosen = {name: value for name, value in fields.items() if value not in (None, (), {})}
-        if "processes" in source.model_fields:
-            chosen.setdefault("processes", settings().threads)
-        try:
-            given = source(**chosen)
-        except ValidationError as error:
-            raise click.UsageError(faults(error)) from None
+    def read(given: Source, placed: Placed) -> Outcome:
         with progress("ingest") as tell:
-            artefact = given.fetched(tell).read(out=out, force=force, progress=tell)
+            fetched = given.fetched(tell)
+            artefact = fetched.read(out=placed.out, force=placed.force, progress=tell)
         return artefact_outcome(artefact)
 
-    # A paragraph that begins with this line is not wrapped; a raw docstring spells it.
-    text = (inspect.getdoc(source) or "").replace("\\b\n", "\b\n")
-    command = click.command(name, cls=Verb, help=text, examples=source.examples)(read)
-    command.params[:0] = parameters(source)
-    return command
+    text = help_of(source.__doc__)
+    return Verb(name, help=text, examples=source.examples, settings=(source, Placed), run=read)

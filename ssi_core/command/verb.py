@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import io
 import json
-import logging
-import os
-import resource
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ssi_core.command.fields import NEW_DIRECTORY, as_text, option, parameters, settings_of
+from ssi_core.command.process import announce, kept_stdout, refuse_outputs, refuse_small_limits
 from ssi_core.command.signals import TERMINATED, code_of, terminable
-from ssi_core.command.text import TerminalHandler, shown
+from ssi_core.command.text import shown
 from ssi_core.errors import chain_of
+from ssi_core.registry import load
 from ssi_core.root import root
 from ssi_core.threads import threads
 
@@ -48,28 +48,12 @@ AROUND: list[Callable[[], AbstractContextManager[None]]] = []
 class Settings:
     """The options that every verb has."""
 
-    json: bool = False
-    threads: int | None = None
-    root: str | None = None
-    verbose: bool = False
-
-
-class Name(click.ParamType[str]):
-    """A name of a registered model or a comparison, by the rule for all names."""
-
-    name = "name"
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name, or refuse it as a wrong use of the option."""
-        from ssi_core.experiment.names import check_name
-
-        try:
-            return check_name(value, self.what)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    json: bool = option(False, "Print the result as one JSON object.")
+    threads: int | None = option(
+        None, "Cores to use. [default: 1 for a training, else all]", metavar="N", ge=1
+    )
+    root: str | None = option(None, "Directory that holds mlruns/ and .ssi/.", type=NEW_DIRECTORY)
+    verbose: bool = option(False, "Log more, and show where an error came from.")
 
 
 @dataclass(frozen=True)
@@ -91,29 +75,17 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
         setattr(context.ensure_object(Settings), option.name, value)
 
 
-def _shared() -> list[click.Parameter]:
-    def option(*names: str, **kwargs: Any) -> click.Parameter:
-        return click.Option(names, expose_value=False, callback=_remember, **kwargs)
-
-    return [
-        option("--json", is_flag=True, help="One JSON object on standard output."),
-        option(
-            "--threads",
-            type=click.IntRange(min=1),
-            help="Cores to use; by default all for what is exact on any number, 1 for a training.",
-        ),
-        option("--root", type=click.Path(file_okay=False), help="Where mlruns/ and .ssi/ lie."),
-        option("--verbose", is_flag=True, help="Log more; show where an error came from."),
-    ]
-
-
 class _Teaching(click.Command):
     """A command whose help ends with examples, and which has the shared options."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
-        self.params += _shared()
+        self.params += parameters(Settings, expose_value=False, callback=_remember)
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """Return the same names in every context: click keeps those of the first one."""
+        return ["-h", "--help"]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as they are, a line each."""
@@ -123,22 +95,65 @@ class _Teaching(click.Command):
 
 
 class Verb(_Teaching):
-    """A command that prints the `Outcome` of its function."""
+    """A command that prints the `Outcome` of its function.
+
+    Parameters
+    ----------
+    settings : sequence
+        Classes of settings whose fields are its arguments and options, or their ``"module:class"``,
+        which is loaded when the verb is used. The function is called with one object of each.
+    """
 
     addresses = 1800
     """MiB of addresses that its libraries take when they load, on two cores."""
 
-    def get_help_option_names(self, ctx: click.Context) -> list[str]:
-        """Return the same names in every context: click keeps those of the first one."""
-        return ["-h", "--help"]
+    def __init__(
+        self, *args: Any, settings: Sequence[type | str] = (), run: Any = None, **kwargs: Any
+    ) -> None:
+        self._params: list[click.Parameter] = []
+        self._declared = False
+        self._homes: Sequence[type | str] = ()
+        if run is not None:
+            kwargs["callback"] = self._called
+        super().__init__(*args, **kwargs)
+        self._homes, self.run = settings, run
+
+    @property
+    def settings(self) -> list[type]:
+        """Its classes of settings."""
+        return [load(one) if isinstance(one, str) else one for one in self._homes]
+
+    @property
+    def params(self) -> list[click.Parameter]:
+        """Arguments and options, those of the settings first."""
+        if self._homes and not self._declared:
+            self._params[:0] = [one for kind in self.settings for one in parameters(kind)]
+            self._declared = True
+        return self._params
+
+    @params.setter
+    def params(self, params: list[click.Parameter]) -> None:
+        self._params = params
+        self._declared = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an old spelling of an option is refused with the new one."""
+        words = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from ssi_core.command.spellings import refuse_old
+
+            refuse_old(ctx, words)
+            raise error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
         chosen = ctx.ensure_object(Settings)
         announce(chosen)
         refuse_small_limits(self.addresses)
-        _refuse_outputs(self, ctx)
-        with _kept_stdout(chosen.json) as stdout:
+        refuse_outputs(self, ctx)
+        with kept_stdout(chosen.json) as stdout:
             with ExitStack() as stack:
                 for held in AROUND:
                     stack.enter_context(held())
@@ -148,66 +163,69 @@ class Verb(_Teaching):
                 _print(outcome, chosen, stdout)
         return DONE
 
+    def _called(self, **values: Any) -> Any:
+        """Call the function with its settings."""
+        given = {name: value for name, value in values.items() if value not in (None, (), {})}
+        return self.run(*(_built(kind, given) for kind in self.settings))
 
-def refuse_small_limits(addresses: int) -> None:
-    """Refuse a limit below what libraries take when they load: some end the process without a word.
+
+def _built(kind: Any, given: Mapping[str, Any]) -> Any:
+    """Return settings with the values that were given; a wrong one is a wrong use."""
+    taken = {
+        one.name: as_text(given[one.name]) if "path" in one.said else given[one.name]
+        for one in settings_of(kind)
+        if one.name in given
+    }
+    known = getattr(kind, "model_fields", {})
+    for name in ("threads", "processes"):
+        if name in known and (cores := settings().threads) is not None:
+            taken.setdefault(name, cores)
+    try:
+        built: Callable[..., Any] = getattr(kind, "of_command", kind)
+        return built(**taken)
+    except ValueError as error:
+        if hasattr(error, "errors"):
+            from ssi_core.strict import faults
+
+            raise click.UsageError(faults(error)) from None  # type: ignore[arg-type]
+        from ssi_core.types import BadInput
+
+        if isinstance(error, BadInput):
+            raise
+        raise click.UsageError(str(error)) from None
+
+
+def help_of(docstring: str | None) -> str:
+    r"""Return a docstring as a help; a paragraph behind a line ``\b`` is not wrapped."""
+    return cleandoc(docstring or "").replace("\\b\n", "\b\n")
+
+
+def verb(
+    *settings: type | str, examples: Sequence[str] = (), cls: type[Verb] = Verb, name: str = ""
+) -> Callable[[Callable[..., Outcome]], Verb]:
+    """Make a verb of a function of settings; its docstring is the help.
 
     Parameters
     ----------
-    addresses : int
-        MiB of addresses that they take.
-
-    Raises
-    ------
-    MemoryError
-        The limit is that small.
+    *settings : class or str
+        See `Verb`.
+    examples : sequence of str
+        Commands that the help shows.
+    name : str, optional
+        Name of the verb, by default that of the function.
     """
-    least_of = {"RLIMIT_AS": ("ulimit -v", addresses), "RLIMIT_DATA": ("ulimit -d", 300)}
-    for name, (option, least) in least_of.items():
-        limit, _ = resource.getrlimit(getattr(resource, name))
-        if resource.RLIM_INFINITY != limit < least << 20:
-            raise MemoryError(
-                f"{option} leaves {limit >> 20:,} MiB of memory, and the libraries of ssi take "
-                f"{least:,} MiB when they load. Raise that limit, or bound memory by SSI_MEMORY "
-                "instead."
-            )
 
+    def made(function: Callable[..., Outcome]) -> Verb:
+        known = name or function.__name__.rstrip("_").replace("_", "-")
+        return cls(
+            known,
+            help=help_of(function.__doc__),
+            examples=examples,
+            settings=settings,
+            run=function,
+        )
 
-OUTPUTS = ("out", "save", "scores", "exports")
-"""Names of the parameters that say where a verb writes."""
-
-
-def _refuse_outputs(command: click.Command, ctx: click.Context) -> None:
-    """Refuse to write to what the verb reads, whatever --force says."""
-    outputs: list[Path] = []
-    sources: list[Path] = []
-    for param in command.params:
-        value = ctx.params.get(param.name or "")
-        if param.name in OUTPUTS:
-            outputs += (path for path in _flat(value) if isinstance(path, Path))
-        elif isinstance(param, click.Argument) or isinstance(param.type, click.Path):
-            sources += (Path(path) for path in _flat(value) if isinstance(path, str | Path))
-    if outputs:
-        from ssi_core.files import refuse_output
-
-        for out in outputs:
-            # What --force replaces is a whole directory, with an input that lies in it.
-            replaces = any(param.name == "force" for param in command.params)
-            refuse_output(out, sources, is_artefact=replaces)
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple | list):
-        yield from (inner for one in value for inner in _flat(one))
-    else:
-        yield value
-
-
-REMOVED: Mapping[str, str] = {
-    "tune": "Give a setting of a row several values, margin = [0.3, 0.1], of which validation "
-    "chooses one, or take a row of the model auto."
-}
-"""Former verb -> what does its work."""
+    return made
 
 
 class Verbs(_Teaching, click.Group):
@@ -222,55 +240,35 @@ class Verbs(_Teaching, click.Group):
         self.verbs = {} if verbs is None else verbs
         """Verbs that are loaded when they are asked for: a registry."""
 
+    def verb(self, *settings: type | str, **how: Any) -> Callable[[Callable[..., Outcome]], Verb]:
+        """Make a verb of this group; see `verb`."""
+
+        def made(function: Callable[..., Outcome]) -> Verb:
+            one = verb(*settings, **how)(function)
+            self.add_command(one)
+            return one
+
+        return made
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the verbs in the order of the work, as they were added."""
         return [*self.commands, *self.verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb; a former one is refused with what does its work."""
-        if cmd_name in REMOVED:
-            reason = f"There is no 'ssi {cmd_name}' any more. {REMOVED[cmd_name]}"
-            raise click.UsageError(reason, ctx)
-        return super().get_command(ctx, cmd_name) or self.verbs.get(cmd_name)
+        """Return a verb."""
+        if cmd_name in self.verbs:
+            return self.verbs[cmd_name]
+        return super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb that is meant; an old spelling is refused with the new one."""
+        if self.get_command(ctx, args[0]) is None:
+            from ssi_core.command.spellings import refuse_old
 
-def announce(chosen: Settings) -> None:
-    """Prepare the logs, and name the root on standard error."""
-    if chosen.root is not None:
-        os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
-    click.echo(shown(f"ssi: root {root()}"), err=True)
-    usual = logging.INFO if sys.stderr.isatty() else logging.WARNING
-    level = logging.DEBUG if chosen.verbose else usual
-    handler = TerminalHandler(level)
-    for name in ("ssi_core", "flows"):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        # Prefect keeps what the terminal need not show.
-        logger.setLevel(min(level, logging.INFO))
-
-
-@contextmanager
-def _kept_stdout(alone: bool) -> Iterator[TextIO]:
-    """Give standard output to the outcome alone: what anything else prints goes to the log.
-
-    Worker processes inherit the file descriptor, so it is the descriptor that is turned round.
-    """
-    stdout: TextIO = sys.stdout
-    if not alone:
-        yield stdout
-    elif stdout is not sys.__stdout__:  # a caller in the same process has put its own there
-        with redirect_stdout(sys.stderr):
-            yield stdout
-    else:
-        stdout.flush()
-        with os.fdopen(os.dup(1), "w", encoding="utf-8") as kept:
-            os.dup2(2, 1)
-            try:
-                yield kept
-            finally:
-                stdout.flush()
-                kept.flush()
-                os.dup2(kept.fileno(), 1)
+            refuse_old(ctx, args)
+        return super().resolve_command(ctx, args)
 
 
 def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:

@@ -142,14 +142,14 @@ class Tabular(Source):
 
     columns: dict[str, str] = Field(
         default={},
-        description="Which column is which, where the guess is wrong; may be repeated",
+        description="Name of the column of a role, if the guess is wrong. Can be repeated",
         json_schema_extra={"flag": "--column", "metavar": "ROLE=NAME"},
     )
     encoding: str = Field(
         default="", description="Encoding of the tables, such as cp1252; empty: guessed"
     )
     separator: str = Field(
-        default="", max_length=1, description="Sign between the fields of CSV; empty: guessed"
+        default="", max_length=1, description="Character between the fields of CSV; empty: guessed"
     )
 
     @classmethod
@@ -213,13 +213,15 @@ def option(default: Any, description: str, flag: str, metavar: str | None = None
 
 
 LANGUAGE: Any = Field(
-    default=None, description="Code of the texts' language, such as en or zh; empty: guessed"
+    default=None, description="Code of the language of the texts, such as en or zh; empty: guessed"
 )
-PROCESSES: Any = Field(default=None, ge=1, le=1024, description="Decoders; empty: one per core")
+PROCESSES: Any = Field(
+    default=None, ge=1, le=1024, description="Number of processes that decode; empty: one per core"
+)
 WHERE: Any = Field(
     default="local",
-    description="Where chunks are read: local, or dask:tcp://HOST:PORT, a Dask cluster",
+    description="Where chunks are read: local, or a Dask cluster (dask:tcp://HOST:PORT)",
 )
-SEED: Any = Field(default=0, ge=0, description="Seed of the sample")
+SEED: Any = Field(default=0, ge=0, description="Random seed")
 PAGES: Any = Field(default=2000, ge=20, le=1_000_000, description="Pages of the sample")
 """Fields that several sources have."""

@@ -12,7 +12,7 @@ from ssi_core.corpus.source import Source, directory, option
 class Wikispeedia(Source):
     """Read the Wikispeedia data set (4,604 articles of Wikipedia's schools edition)."""
 
-    examples = ("ssi ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
+    examples = ("ssi data ingest wikispeedia wikispeedia_paths-and-graph --out corpus",)
     origin = "wikispeedia"
     builder = "ssi_core.datasets.wikispeedia:build"
 
@@ -34,7 +34,7 @@ class WikispeediaClicks(Source):
     """Read the clicks of Wikispeedia's players, and the articles that they clicked in."""
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
+    examples = ("ssi data ingest wikispeedia-clicks wikispeedia_paths-and-graph --out clicks",)
     origin = "wikispeedia"
     builder = "ssi_core.datasets.wikispeedia_clicks:build"
 
@@ -55,7 +55,7 @@ class FarmAds(Source):
     """Read Farm Ads: the words of an ad find those of the page that it leads to."""
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest farm-ads farm-ads/ --out clicks",)
+    examples = ("ssi data ingest farm-ads farm-ads/ --out clicks",)
     origin = "farm-ads"
     builder = "ssi_core.datasets.farm_ads:build"
 
@@ -75,7 +75,7 @@ class FarmAds(Source):
 class Smart(Source):
     """Read Cranfield, CISI or CACM: documents, queries and judgements in SMART's format."""
 
-    examples = ("ssi ingest collection cranfield/ --out corpus",)
+    examples = ("ssi data ingest collection cranfield/ --out corpus",)
     builder = "ssi_core.datasets.smart:build"
 
     paths: tuple[Path, ...] = directory("Directory of Cranfield, CISI or CACM")
@@ -110,7 +110,7 @@ class WikiQa(Source):
     """
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest wikiqa wikiqa/ --out answers",)
+    examples = ("ssi data ingest wikiqa wikiqa/ --out answers",)
     origin = "wikiqa"
     builder = "ssi_core.datasets.wikiqa:build"
 
@@ -134,7 +134,7 @@ class ZzQueryLog(Source):
     """
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest zzquerylog zzquerylog/ --out sports",)
+    examples = ("ssi data ingest zzquerylog zzquerylog/ --out sports",)
     origin = "zzquerylog"
     builder = "ssi_core.datasets.zzquerylog:build"
 
@@ -157,15 +157,15 @@ class Kyoto(Source):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest kyoto kyoto-ja-en/ --out mates",
-        "ssi ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
+        "ssi data ingest kyoto kyoto-ja-en/ --out mates",
+        "ssi data ingest kyoto kyoto-ja-en/ --category Buddhism --out temples",
     )
     origin = "kyoto"
     builder = "ssi_core.datasets.kyoto:build"
 
     paths: tuple[Path, ...] = directory("Directory of the data set")
     categories: tuple[str, ...] = option(
-        (), "Only articles of a category, such as Buddhism; may be repeated", "--category"
+        (), "Category of the articles to read, such as Buddhism. Can be repeated", "--category"
     )
 
     def inputs(self) -> Sequence[Path]:

@@ -36,7 +36,7 @@ def write_texts(task: Task, directory: Path) -> tuple[Path, Path]:
         The queries are drawn words, without ids of their own, or texts that the task does not keep.
     """
     if task.path is None:
-        raise BadInput("this task is in memory only. Make it with 'ssi features' first.")
+        raise BadInput("this task is in memory only. Make it with 'ssi data features' first.")
     settings = store.read(task.path, "task").configuration
     if not task.same and task.queries.ids.n_unique() < len(task.queries):
         raise BadInput(

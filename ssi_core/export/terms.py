@@ -71,7 +71,7 @@ class Layout:
         if len(longest.encode()) + 2 > LONGEST:
             raise BadInput(
                 f"the word {longest[:40]}... has {len(longest.encode()):,} bytes, and an engine "
-                f"takes {LONGEST:,}. Make the task with fewer words: 'ssi features --words'."
+                f"takes {LONGEST:,}. Make the task with fewer words: 'ssi data features --words'."
             )
         below = [f"m_{words[column]}" for column in self.negative]
         return [*words, *below, *(f"{sign}_{k}" for sign in "pn" for k in range(self.latent))]

@@ -135,7 +135,7 @@ def read(
     out: str | Path | None = None,
     **settings: Any,
 ) -> Documents:
-    """Read documents and the links between them, as ``ssi ingest`` does.
+    """Read documents and the links between them, as ``ssi data ingest`` does.
 
     The same documents are read once: they lie in the store (``.ssi/store`` below ``SSI_ROOT``, else
     below the nearest parent with ``prefect.yaml``, else below the working directory).
@@ -145,9 +145,9 @@ def read(
     documents : str, Path, list of Path, frame, list or array
         A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
-        or one that ``ssi ingest`` has written; a dump of Wikipedia, or what else a source of
-        ``ssi ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a list
-        of mappings; or texts: a list, a Series or an array of str.
+        or one that ``ssi data ingest`` has written; a dump of Wikipedia, or what else a source of
+        ``ssi data ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a
+        list of mappings; or texts: a list, a Series or an array of str.
     links : str
         Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
         link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
@@ -166,7 +166,8 @@ def read(
     language : str, optional
         Code of the texts' language; by default guessed from their script.
     source : str, optional
-        Name of a source of ``ssi ingest``, such as ``"trec"``, whose files ``documents`` names.
+        Name of a source of ``ssi data ingest``, such as ``"trec"``, whose files ``documents``
+        names.
     out : str or Path, optional
         Directory to write; by default one of the store.
     **settings

@@ -259,7 +259,7 @@ def fit(
     texts : Documents, optional
         Texts of what a log names by ids; see `read`.
     queries : str, Path, frame or list, optional
-        Judged queries: a file, or rows, of id and text, as ``ssi ingest judged`` reads them.
+        Judged queries: a file, or rows, of id and text, as ``ssi data ingest judged`` reads them.
     qrels : str, Path, frame or list, optional
         Their judgements: query, document and grade; a document is named by its id.
     ask : str, optional

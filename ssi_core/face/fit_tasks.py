@@ -140,8 +140,8 @@ def task_of(source: Documents | Task, given: Mapping[str, Any], stems: bool = Fa
         if kind.startswith(TRANSLATION):
             raise BadInput(
                 f"{source.path}: its queries are in another language than its documents, which "
-                "BM25 cannot compare. 'ssi pipeline sample-mates --corpus DIRECTORY' trains models "
-                "of two vocabularies."
+                "BM25 cannot compare. 'ssi lab pipeline sample-mates --corpus DIRECTORY' trains "
+                "models of two vocabularies."
             )
         fields: dict[str, Any] = {**fields_of(kind), "split": given["split"], "stems": stems}
         ranked: Any = "judged" if given["judged"] else "pool"

@@ -78,7 +78,7 @@ class Task:
         ranked: Literal["pool", "judged"] = "pool",
         out: str | Path | None = None,
     ) -> Task:
-        """Make a task of documents, as ``ssi features`` does, or find it in the store.
+        """Make a task of documents, as ``ssi data features`` does, or find it in the store.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Task:
 
     @classmethod
     def open(cls, directory: str | Path) -> Task:
-        """Open a directory that ``ssi features`` or `of` has written.
+        """Open a directory that ``ssi data features`` or `of` has written.
 
         Raises
         ------
@@ -278,5 +278,6 @@ def require_views(task: Task, views: set[str], model: str) -> None:
         every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
-            f"with these: Task.of(docs, views={every}), or ssi features --views {','.join(every)}"
+            f"with these: Task.of(docs, views={every}), or ssi data features --views "
+            f"{','.join(every)}"
         )

@@ -12,11 +12,11 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "models": {"reranked": "ssi_core.guests.reranking.reranked:Reranked"},
     "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
-        "rerank": "ssi_core.guests.reranking.commands:rerank",
-        "codes": "ssi_core.guests.codes.commands:codes",
-        "summary": "ssi_core.guests.summary.commands:summary",
-        "profiles": "ssi_core.guests.profiles.commands:profiles",
-        "feeds": "ssi_core.guests.feeds.commands:feeds",
+        "rank.rerank": "ssi_core.guests.reranking.commands:rerank",
+        "rank.codes": "ssi_core.guests.codes.commands:codes",
+        "rank.summary": "ssi_core.guests.summary.commands:summary",
+        "rank.profiles": "ssi_core.guests.profiles.commands:profiles",
+        "rank.feeds": "ssi_core.guests.feeds.commands:feeds",
     },
     "names": {
         "Concepts": "ssi_core.guests.summary.face:Concepts",

@@ -352,8 +352,8 @@ def _require_words(texts: Texts, views: Mapping[str, View], side: str) -> None:
         if other is not view and other.space != view.space:
             raise BadInput(
                 f"the {side} were read with other words (view {name!r}) than this model has, so "
-                "that its numbers would mean nothing there. 'ssi evaluate MODEL --on DIRECTORY' "
-                "reads raw texts with the model's own words."
+                "that its numbers would mean nothing there. 'ssi lab evaluate MODEL --on "
+                "DIRECTORY' reads raw texts with the model's own words."
             )
 
 

@@ -28,7 +28,9 @@ from ssi_core.views.names import COUNTS
 
 _LINE = r"^\s*(?<query>\S+)\s+\S+\s+(?<document>\S+)\s+\S+\s+(?<score>\S+)\s+\S+\s*$"
 _FORM = "expected 'QUERY Q0 DOCUMENT RANK SCORE NAME', with blanks between"
-_REMEDY = "Rank the texts of 'ssi export-trec RUN --texts', under the ids that they have there"
+_REMEDY = (
+    "Rank the texts of 'ssi lab export-trec RUN --with-texts', under the ids that they have there"
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class TrecRun(Model):
     """``f(q, d)`` is the score that a file has for q and d: nothing is learnt, nothing computed.
 
     A line of the file is ``QUERY Q0 DOCUMENT RANK SCORE NAME``; the score orders, and the rank is
-    not read. Ids are those that ``ssi export-trec`` writes. The scores of a query are shifted, so
-    that documents that are not listed stand after all others: with 0, as far below the last one as
-    the listed ones are apart on average. Every query that is measured, and where weights are chosen
-    every one of validation, must have a line.
+    not read. Ids are those that ``ssi lab export-trec`` writes. The scores of a query are shifted,
+    so that documents that are not listed stand after all others: with 0, as far below the last one
+    as the listed ones are apart on average. Every query that is measured, and where weights are
+    chosen every one of validation, must have a line.
 
     The row measures another system, such as a dense encoder, on the queries of the task, alone or
     as a part of a mixture (by its scores) or of a fusion (by its ranks). It knows no text.

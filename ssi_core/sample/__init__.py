@@ -14,7 +14,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "sample-clicks": f"{_HERE}.sources:SampleClicks",
         "sample-query-log": f"{_HERE}.sources:SampleQueryLog",
     },
-    "verbs": {"sample": f"{_HERE}.commands:sample"},
+    "verbs": {"data.sample": f"{_HERE}.commands:sample"},
     "names": {"read_sample": f"{_HERE}.face:read_sample"},
 }
 """Registry -> name in it -> ``"module:object"``."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ssi_core.command.data import show_counts
+from ssi_core.command.fields import NEW_DIRECTORY, argument, option
+from ssi_core.command.options import SEED
 from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _ENCYCLOPEDIA = "encyclopedia"
-_SEED = click.option("--seed", type=int, default=0, show_default=True)
 
 
 class _Samples(Verbs):
@@ -31,36 +33,40 @@ class _Samples(Verbs):
 @click.group(
     cls=_Samples,
     examples=(
-        "ssi sample own --out .",
-        "ssi sample sample/ --documents 500 --seed 3",
-        "ssi sample shop --shop --documents 300",
+        "ssi data sample own --out .",
+        "ssi data sample sample/ --size 500 --seed 3",
+        "ssi data sample shop --shop --size 300",
     ),
 )
 def sample() -> None:
     """Write made-up data: articles in files, or an encyclopedia in real formats.
 
-    "ssi sample DIRECTORY" is short for "ssi sample encyclopedia DIRECTORY". All text is synthetic:
-    pages on one subject use different words for one thing.
+    "ssi data sample DIRECTORY" is short for "ssi data sample encyclopedia DIRECTORY". All text is
+    synthetic: pages on one subject use different words for one thing.
     """
 
 
-@sample.command(
+@dataclass(frozen=True, kw_only=True)
+class OwnSettings:
+    """Settings of ``ssi data sample own``."""
+
+    out: Path = option(
+        ..., "Directory to write the files into; . is the current one.", type=NEW_DIRECTORY
+    )
+    documents: int = option(500, "Number of articles.", flag="--size", ge=20, le=1_000_000)
+    seed: int = SEED
+    force: bool = option(False, "Overwrite files of these names that differ.")
+
+
+@sample.verb(
+    OwnSettings,
     examples=(
-        "ssi sample own --out .",
+        "ssi data sample own --out .",
         "ssi fit articles.jsonl --links links.csv --out model",
-        "ssi ingest clicks clicks.csv --map clicks.toml --documents articles.jsonl --out clicks",
+        "ssi data ingest clicks clicks.csv --map clicks.toml --documents articles.jsonl --out log",
     ),
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Directory to write the files into; . is this one.",
-)
-@click.option("--documents", type=click.IntRange(20, 1_000_000), default=500, show_default=True)
-@_SEED
-@click.option("--force", is_flag=True, help="Replace files of these names that differ.")
-def own(out: Path, documents: int, seed: int, force: bool) -> Outcome:
+def own(given: OwnSettings) -> Outcome:
     """Write articles.jsonl, links.csv and clicks.csv.
 
     They stand for files of your own. The articles and links are those of ssi.read_sample(); a link
@@ -73,29 +79,36 @@ def own(out: Path, documents: int, seed: int, force: bool) -> Outcome:
     from ssi_core.sample.face import read_sample
     from ssi_core.sample.own import write_own
 
-    docs = read_sample(documents, seed)
+    docs = read_sample(given.documents, given.seed)
     anchors = open_collection(docs.path).frame(f"relations/{ANCHOR}")
-    with writing(out):
-        counts = write_own(out, docs.frame, docs.links, anchors, force=force)
-    return _outcome(out, seed, counts)
+    with writing(given.out):
+        counts = write_own(given.out, docs.frame, docs.links, anchors, force=given.force)
+    return _outcome(given.out, given.seed, counts)
 
 
-@sample.command(
-    _ENCYCLOPEDIA,
+@dataclass(frozen=True, kw_only=True)
+class EncyclopediaSettings:
+    """Settings of ``ssi data sample encyclopedia``."""
+
+    directory: Path = argument("DIRECTORY", type=NEW_DIRECTORY)
+    documents: int = option(2000, "Number of pages, or of products.", flag="--size", ge=1)
+    seed: int = SEED
+    shop: bool = option(
+        False,
+        "Write a shop in place of the encyclopedia: products, and a log of searches in the format "
+        "of OpenSearch's UBI.",
+    )
+
+
+@sample.verb(
+    EncyclopediaSettings,
     examples=(
-        "ssi sample encyclopedia sample/ --documents 500 --seed 3",
-        "ssi sample encyclopedia shop --shop --documents 300",
+        "ssi data sample encyclopedia sample/ --size 500 --seed 3",
+        "ssi data sample encyclopedia shop --shop --size 300",
     ),
+    name=_ENCYCLOPEDIA,
 )
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--documents", type=click.IntRange(min=1), default=2000, show_default=True)
-@_SEED
-@click.option(
-    "--shop",
-    is_flag=True,
-    help="In place of the encyclopedia: products, and a log of their search in OpenSearch's UBI.",
-)
-def encyclopedia(directory: Path, documents: int, seed: int, shop: bool) -> Outcome:
+def encyclopedia(given: EncyclopediaSettings) -> Outcome:
     """Write a made-up encyclopedia in real formats.
 
     The text is synthetic: pages on one subject use different words for one thing. With --shop it is
@@ -106,12 +119,16 @@ def encyclopedia(directory: Path, documents: int, seed: int, shop: bool) -> Outc
     from ssi_core.sample.encyclopedia import write_sample
     from ssi_core.sample.shop import write_shop
 
-    with writing(directory), progress("sample") as tell:
-        if shop:
-            counts = write_shop(directory, products=documents, seed=seed, progress=tell)
+    with writing(given.directory), progress("sample") as tell:
+        if given.shop:
+            counts = write_shop(
+                given.directory, products=given.documents, seed=given.seed, progress=tell
+            )
         else:
-            counts = write_sample(directory, documents=documents, seed=seed, progress=tell)
-    return _outcome(directory, seed, counts)
+            counts = write_sample(
+                given.directory, documents=given.documents, seed=given.seed, progress=tell
+            )
+    return _outcome(given.directory, given.seed, counts)
 
 
 def _outcome(directory: Path, seed: int, counts: Mapping[str, int]) -> Outcome:

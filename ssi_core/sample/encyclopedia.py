@@ -119,7 +119,7 @@ def write_sample(
     return counts
 
 
-_CLICKS_MAP = """# ssi ingest clicks clicks.tsv.gz --map clicks-map.toml --queries corpus
+_CLICKS_MAP = """# ssi data ingest clicks clicks.tsv.gz --map clicks-map.toml --queries corpus
 [columns]
 session = "session"
 query = "page"
@@ -187,7 +187,7 @@ def _readme(documents: int, seed: int, counts: dict[str, int]) -> str:
         "                 synonyms have a Japanese word of their own\n"
         f"{CLICKS}   what was shown to visitors of pages, and what they clicked\n"
         f"{ADS}      the advertisements\n"
-        f"{CLICKS_MAP}   what its columns are, for 'ssi ingest clicks'\n"
+        f"{CLICKS_MAP}   what its columns are, for 'ssi data ingest clicks'\n"
         f"{TRUE_RELEVANCE}   the relevance of every advertisement that a page can show\n"
         f"{TRUTH}   how the clicks came about: probability that a position is examined,\n"
         "                     and that an examined advertisement is clicked, by what it shares\n"

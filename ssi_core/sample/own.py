@@ -12,7 +12,7 @@ from ssi_core.types import Refused
 ARTICLES, LINKS, CLICKS = "articles.jsonl", "links.csv", "clicks.csv"
 CLICKS_MAP = "clicks.toml"
 
-_MAP = f"""# ssi ingest clicks {CLICKS} --map {CLICKS_MAP} --documents {ARTICLES} --out clicks
+_MAP = f"""# ssi data ingest clicks {CLICKS} --map {CLICKS_MAP} --documents {ARTICLES} --out clicks
 [columns]
 query_text = "words"
 document = "page"
@@ -28,7 +28,7 @@ def write_own(
     *,
     force: bool = False,
 ) -> dict[str, int]:
-    """Write documents, their links and a log of clicks as files that ``ssi ingest`` reads.
+    """Write documents, their links and a log of clicks as files that ``ssi data ingest`` reads.
 
     The log is made up of the words of links: whoever searches with them clicks the document that
     the links lead to, once for each link.

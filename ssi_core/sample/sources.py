@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ssi_core.corpus.source import PAGES, PROCESSES, SEED, Source
+from ssi_core.corpus.source import PROCESSES, SEED, Source
 from ssi_core.corpus.sources.clicks import Clicks
 from ssi_core.corpus.sources.mates import Mates
 from ssi_core.corpus.sources.wikipedia import Wikipedia
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from ssi_core.types import Progress
 
 
+def _number(default: int, least: int, most: int, description: str, flag: str | None = None) -> Any:
+    extra: Any = {"flag": flag} if flag else None
+    return Field(
+        default=default, ge=least, le=most, description=description, json_schema_extra=extra
+    )
+
+
 class Sample(Source):
     """Make the sample encyclopedia, and read its English edition."""
 
-    examples = ("ssi ingest sample --documents 500 --seed 3 --out corpus",)
+    examples = ("ssi data ingest sample --size 500 --seed 3 --out corpus",)
 
-    documents: int = PAGES
+    documents: int = _number(2000, 20, 1_000_000, "Number of pages of the sample", "--size")
     seed: int = SEED
     processes: int | None = PROCESSES
 
@@ -53,7 +60,7 @@ class SampleMates(Sample):
     """Make the sample encyclopedia, read both editions, and find their translations."""
 
     flow = "ingest-mates"
-    examples = ("ssi ingest sample-mates --documents 500 --seed 3 --out mates",)
+    examples = ("ssi data ingest sample-mates --size 500 --seed 3 --out mates",)
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the links between the two collections that were made."""
@@ -76,7 +83,7 @@ class SampleClicks(Sample):
     """Make the sample encyclopedia, read its English edition, and the clicks on its pages."""
 
     flow = "ingest-clicks"
-    examples = ("ssi ingest sample-clicks --documents 500 --seed 3 --out clicks",)
+    examples = ("ssi data ingest sample-clicks --size 500 --seed 3 --out clicks",)
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the log that was made."""
@@ -85,10 +92,6 @@ class SampleClicks(Sample):
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         place = self._directory(progress)
         return Clicks(paths=(place / CLICKS,), map=place / CLICKS_MAP, queries=pages)
-
-
-def _number(default: int, least: int, most: int, description: str) -> Any:
-    return Field(default=default, ge=least, le=most, description=description)
 
 
 class SampleQueryLog(Source):
@@ -112,16 +115,27 @@ class SampleQueryLog(Source):
     origin = "sample-query-log"
     builder = "ssi_core.sample.made_log:build"
     examples = (
-        "ssi ingest sample-query-log --queries 50000 --gap 0.5 --seed 3 --out log",
-        "ssi ingest sample-query-log --titles 1000000 --queries 5000000 --topics 1000 --out log",
+        "ssi data ingest sample-query-log --size 50000 --gap 0.5 --seed 3 --out log",
+        "ssi data ingest sample-query-log --titles 200000 --size 500000 --topic-count 99 --out log",
     )
 
-    titles: int = _number(20_000, 100, 50_000_000, "Titles of the log")
-    queries: int = _number(50_000, 100, 50_000_000, "Queries that are clicked for; some are equal")
-    judged: int = _number(500, 10, 100_000, "Judged queries; some are equal")
-    topics: int = _number(50, 1, 10_000, "Topics of 20 concepts")
+    titles: int = _number(20_000, 100, 50_000_000, "Number of titles in the log")
+    queries: int = _number(
+        50_000,
+        100,
+        50_000_000,
+        "Number of queries that lead to clicks; some are equal",
+        "--size",
+    )
+    judged: int = _number(
+        500, 10, 100_000, "Number of judged queries; some are equal", "--judged-count"
+    )
+    topics: int = _number(50, 1, 10_000, "Number of topics of 20 concepts each", "--topic-count")
     gap: float = Field(
-        default=0.5, ge=0, le=1, description="Share of concepts that queries say in other words"
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of the concepts that queries express in other words",
     )
     seed: int = SEED
 
@@ -138,11 +152,11 @@ class Zipf(Source):
     1,800,000 documents it has the size of the corpus of Bai et al. (2010), and is made in minutes.
     """
 
-    examples = ("ssi ingest zipf --documents 100000 --out corpus",)
+    examples = ("ssi data ingest zipf --size 100000 --out corpus",)
     origin = "zipf"
     builder = "ssi_core.sample.zipf_collection:build"
 
-    documents: int = Field(default=10_000, ge=2, le=100_000_000, description="Documents to make")
+    documents: int = _number(10_000, 2, 100_000_000, "Number of documents to make", "--size")
     seed: int = SEED
 
     def identity(self) -> Mapping[str, Any]:

@@ -186,8 +186,8 @@ class Changes:
         others = f" and {more} more" if more else ""
         return DamagedDocuments(
             f"{self.path}: {what}{others} was changed after it was written. Stop the service and "
-            "restore a backup (ssi restore), or leave out what was changed, keep the rest, and add "
-            f"the documents again that are then named: ssi store repair '{self.path}'"
+            "restore a backup (ssi ops restore), or leave out what was changed, keep the rest, and "
+            f"add the documents again that are then named: ssi data store repair '{self.path}'"
         )
 
     @contextmanager
@@ -208,7 +208,7 @@ class Changes:
                 if code == sqlite3.SQLITE_NOTADB:
                     raise DamagedDocuments(
                         f"{self.path}: no file of documents, or its head was changed ({error}). "
-                        "Name another file, or restore a backup (ssi restore)."
+                        "Name another file, or restore a backup (ssi ops restore)."
                     ) from error
                 raise self._damaged(f"the file ({error})") from error
 
@@ -276,8 +276,8 @@ def _readable(path: Path) -> tuple[list[_Row], int]:
         pass  # nothing of it can be read, or not how much there was
     if not rows:
         raise BadInput(
-            f"{path}: no row of it can be read. Restore a backup (ssi restore), or move the file "
-            f"away, so that the service starts without added documents: mv '{path}' "
+            f"{path}: no row of it can be read. Restore a backup (ssi ops restore), or move the "
+            f"file away, so that the service starts without added documents: mv '{path}' "
             f"'{path}.damaged'"
         )
     return list(rows.values()), written

@@ -44,7 +44,7 @@ def require_index(
     """Check that there is room for an index."""
     cost = index_cost(model, task, words=words, storage=storage)
     disk = cost.disk + sum(part.stat().st_size for part in texts)
-    fewer = "Leave the words out (--no-words)." if words else ""
+    fewer = "Leave the words out (--without-words)." if words else ""
     memory = _BASE + cost.memory
     resources.require("index", memory=memory, directory=out, disk=disk, remedy=fewer)
 
@@ -54,5 +54,7 @@ def require_search(documents: Vectors) -> None:
     nonzeros = 0 if documents.sparse is None else documents.sparse.nnz
     memory = _POSTING * nonzeros
     if memory > resources.memory_available():
-        remedy = "Run it where there is more memory, or make the index without words (--no-words)."
+        remedy = (
+            "Run it where there is more memory, or make the index without words (--without-words)."
+        )
         resources.require("search", memory=memory, remedy=remedy)

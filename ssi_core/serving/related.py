@@ -56,7 +56,7 @@ def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
     if part.passages is None:
         raise BadInput(
             f"{searcher.index.path} was built without the texts of its documents, which are the "
-            "queries. Build it again with them (ssi index --texts)."
+            "queries. Build it again with them (ssi data index --with-texts)."
         )
     fields = part.passages[row].fields
     query = join(**{name: fields[name] for name in OWN})

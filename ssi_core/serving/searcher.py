@@ -341,7 +341,7 @@ def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
     place = index_of(directory, index)
     if place is None:
         raise BadInput(
-            f"{index or directory / 'index'} holds no index of documents. Make one (ssi index "
+            f"{index or directory / 'index'} holds no index of documents. Make one (ssi data index "
             "MODEL --task TASK --out DIR) and name it."
         )
     return Searcher(load_model(model_in(directory)), open_index(place))

@@ -207,7 +207,7 @@ class _Events:
         if not self.builder.same or rows["goal"].null_count() == len(rows):
             raise BadInput(
                 f"{self.where}: no goals of visitors are known. Make a task of the queries of the "
-                "log (--queries queries)."
+                "log (--queries-from queries)."
             )
         self.builder.skipped["clicks_without_goal"] = rows["goal"].null_count()
         known = rows.join(self._numbers("queries", "goal", "g"), on="goal")

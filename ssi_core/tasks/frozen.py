@@ -354,6 +354,6 @@ def _opened(frozen: Sequence[Path], *of: str) -> Iterator[store.Artefact]:
         if drawn_from not in of:
             raise BadInput(
                 f"{path} is a frozen set of {drawn_from!r} pairs, and the task is of "
-                f"{' or '.join(map(repr, of))}. Freeze one of these ('ssi freeze --relevant')."
+                f"{' or '.join(map(repr, of))}. Freeze one of these ('ssi ops freeze --relevant')."
             )
         yield artefact

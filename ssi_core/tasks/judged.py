@@ -92,7 +92,7 @@ def given_folds(
         raise BadInput(
             f"{where}: of its {len(ids)} judged queries none is given for {', '.join(missing)}. "
             "Divide them into folds (--split queries), or measure a model that learnt elsewhere "
-            "('ssi evaluate MODEL --on')."
+            "('ssi lab evaluate MODEL --on')."
         )
     return folds
 

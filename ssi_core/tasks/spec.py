@@ -82,83 +82,90 @@ class TaskSpec(BaseModel):
     relevant: Relevant = Field(
         default="link",
         description="What is relevant to a query: documents that it links to (link), its "
-        "translation, what its translation links to (translation > link), what was clicked, what "
-        "was judged so, documents that links with these words lead to (anchor), or the document "
-        "that bears the title or has the words (self)",
+        "translation, what its translation links to (translation > link), what was clicked "
+        "(click), what was judged relevant (judgement), documents that links with these words "
+        "lead to (anchor), or the document that bears the title or has the words (self)",
     )
     queries: str = Field(
         default="",
-        description="Texts of the queries: documents; words:10, ten random words of a document; "
-        "the queries of the collection; goals, a page and what its visitor looks for; anchors, the "
-        "words of links; titles, those of documents and of redirects to them. Empty: documents for "
-        "links, anchors for anchor, titles for self, else queries",
+        description="Texts of the queries: documents; words:10 (ten random words of a "
+        "document); queries (those of the collection); goals (a page and what its visitor looks "
+        "for); anchors (the words of links); titles (titles of documents and of redirects to "
+        "them). Empty: documents for links, anchors for anchor, titles for self, else queries",
     )
     split: Split | None = Field(
         default=None,
-        description="What has a side of its own: pairs; documents with their links; articles, a "
-        "query and its translation; users or time of clicks; queries: judged ones in five folds, "
-        "or anchors, titles and words; given by the publisher. Empty: pairs, articles for "
-        "translations, queries for judgement, anchor and self",
+        description="Unit that the split keeps whole: pairs; documents with their links; "
+        "articles (a query and its translation); users or time of clicks; queries (judged ones "
+        "in five folds, or anchors, titles and words); given (by the publisher). Empty: pairs, "
+        "articles for translations, queries for judgement, anchor and self",
     )
     words: Annotated[int, Field(ge=1)] | Literal["all"] = Field(
-        default=30_000, description="Size of the vocabulary, the most frequent words, or all"
+        default=30_000,
+        description="Size of the vocabulary: a number of the most frequent words, or all",
     )
     views: tuple[str, ...] = Field(
         default=(COUNTS, "raw", "sublinear"),
         min_length=1,
-        description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps a text's "
-        "100 heaviest words, raw@30000 the 30,000 most frequent of all; bm25 and lm, "
-        "a language model, weigh queries otherwise than documents; "
-        "cfh:k=5,words=30000,ngrams=1 hashes the words beyond 30,000; of translations: "
-        "dictionary.raw reads queries translated word by word, translated.raw those that are "
-        "given, untitled.raw those without titles",
+        description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps the 100 "
+        "heaviest words of a text, raw@30000 the 30,000 most frequent of all; bm25 and lm (a "
+        "language model) weigh queries differently from documents; cfh:k=5,words=30000,ngrams=1 "
+        "hashes the words beyond 30,000. For translations: dictionary.raw reads queries "
+        "translated word by word, translated.raw those that are given, untitled.raw those "
+        "without titles",
     )
     fields: tuple[str, ...] = Field(
         default=(TEXT,),
         min_length=1,
-        description="Fields of a document that are read: text; title; headings; url, the words of "
-        "its address; anchors, the words of links that lead to it, which BM25F alone reads",
+        description="Fields of a document to read: text; title; headings; url (the words of its "
+        "address); anchors (the words of links that lead to it), which BM25F alone reads",
     )
     stems: bool = Field(
         default=False,
-        description="Words are their stems (Porter 1980), so that links and linking are one; of "
-        "texts in English",
+        description="Read words as their stems (Porter 1980), so that links and linking are one "
+        "word. Only for texts in English",
     )
-    split_seed: int = Field(default=0, ge=0, description="Seed of the split")
+    split_seed: int = Field(default=0, ge=0, description="Random seed of the split")
     pool: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="Documents drawn as candidates of every query, beside its own relevant ones; "
-        "0: all. Empty: 10,000 as in the paper, all for judgement, anchor and self",
+        description="Number of documents drawn as candidates of every query, beside its own "
+        "relevant ones; 0: all. Empty: 10,000 as in the paper, all for judgement, anchor and "
+        "self",
     )
     cold: float = Field(
         default=0.0, ge=0, lt=1, description="Share of the documents that training never sees"
     )
     query_draws: int = Field(
-        default=20, ge=1, description="With words:N: queries drawn of a document for training"
+        default=20,
+        ge=1,
+        description="Number of queries drawn from a document for training. Only with words:N",
     )
     vocabularies: Vocabularies | None = Field(
         default=None,
-        description="Words that count: those of documents; of both sides as one; of each side for "
-        "itself (two). Empty: one for clicks, two for translations, else documents",
+        description="Words that count: those of documents; those of both sides as one "
+        "vocabulary (one); those of each side for itself (two). Empty: one for clicks, two for "
+        "translations, else documents",
     )
     held_out: Literal["split", "both"] = Field(
         default="split",
-        description="both: tested are links that a split by pairs and one by documents hold out, "
-        "so that models of the two splits answer the same queries",
+        description="Links to test on: those that the split holds out; or (both) links that a "
+        "split by pairs and one by documents hold out, so that models of the two splits answer "
+        "the same queries",
     )
 
     ranked: Literal["pool", "judged"] = Field(
         default="pool",
-        description="Documents that a query of the test ranks: pool; or those that were judged for "
-        "it (judged). Of a click log with judgements, the judged queries are then the test, and "
-        "what is clicked in documents that were judged is not trained on",
+        description="Documents that a query of the test ranks: those of the pool, or those that "
+        "were judged for it (judged). For a click log with judgements, the judged queries are "
+        "then the test, and clicks on documents that were judged are not trained on",
     )
 
     beside: tuple[str, ...] = Field(
         default=(),
-        description="Further kinds of queries on the same documents, to learn from only: anchors; "
-        "titles, and redirects; words:3, three words of a document, which it answers; link, whole "
-        "documents, or link:3, three words of one, answered by what the document links to",
+        description="Further kinds of queries on the same documents, to learn from only: "
+        "anchors; titles (and redirects); words:3 (three words of a document, which it "
+        "answers); link (whole documents) or link:3 (three words of one), answered by what the "
+        "document links to",
     )
 
     @model_validator(mode="before")
@@ -421,7 +428,7 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
 NO_LINKS = (
     "it has no links, and without links there is nothing to learn from or to test on. Ingest "
     "documents that link to each other, or take what else says which documents are relevant "
-    "(--relevant self, or --ask words:3: a document to its words)."
+    "(--relevant self, or --query-type words:3: a document to its words)."
 )
 """What is wrong with a collection without pairs, and what to do."""
 
@@ -439,7 +446,7 @@ def only_relevant(collection: Collection) -> str:
         choices = ", ".join(map(repr, known))
         raise BadInput(
             f"{collection.path}: "
-            + (f"which documents are relevant? Name one of {choices} (--relevant, or --ask)."
+            + (f"which documents are relevant? Name one of {choices} (--relevant, or --query-type)."
                if known else NO_LINKS)
         )  # fmt: skip
     return known[0]

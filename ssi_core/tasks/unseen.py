@@ -155,8 +155,8 @@ def _require_language(languages: pl.Series, read: str, side: str, where: Path) -
     raise BadInput(
         f"{where}: its {side} are in {', '.join(map(repr, codes[:5]))}, and this model reads "
         f"{side} in {read!r}. Take a model that was trained on such texts; for queries in one "
-        "language and documents in another, one that was trained on translations ('ssi ingest "
-        "mates', 'ssi features COLLECTION --relevant translation')."
+        "language and documents in another, one that was trained on translations ('ssi data ingest "
+        "mates', 'ssi data features COLLECTION --relevant translation')."
     )
 
 

@@ -47,7 +47,7 @@ ALLOWED = {
     "corpus/sources/judged.py": NAMED,
     "corpus/tables/documents.py": WORK,
     "guests/reranking/commands.py": NAMED,
-    "command/search.py": PARTS,
+    "command/index.py": PARTS,
     "experiment/toml.py": NAMED,
     "guests/feeds/writing.py": "the directory that is written must be empty",
     "models/trec_run.py": "bytes that were read at the door",

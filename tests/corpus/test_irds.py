@@ -82,7 +82,7 @@ def test_a_part_by_itself_has_no_sides(catalogue, tmp_path):
 
 def test_the_command_of_the_page_runs_as_printed(catalogue, tmp_path, monkeypatch):
     text = (REPOSITORY / "docs" / "own-texts.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"`(ssi ingest ir-datasets [^`]*)`", text)
+    (command,) = re.findall(r"`(ssi data ingest ir-datasets [^`]*)`", text)
     words = shlex.split(command)
     known = catalogue.registry._registered
     for part in ("", "/train", "/test"):

@@ -9,7 +9,8 @@ import pytest
 from flows.cli import cli
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.command.verb import OUTPUTS, _refuse_outputs, run
+from ssi_core.command.process import OUTPUTS, refuse_outputs
+from ssi_core.command.verb import run
 from ssi_core.types import LONGEST_MESSAGE, BadInput, Inapplicable, Refused
 from tests.robust.tally import attempt
 from tests.sources import ingest
@@ -51,7 +52,7 @@ def test_an_output_that_is_an_input_is_refused_and_force_is_no_remedy(
     (tmp_path / "linked").symlink_to(tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     verb = "table" if source.endswith("jsonl") else "folder"
-    given = ["--root", "root", "ingest", verb, source, "--out", out, *force]
+    given = ["--root", "root", "data", "ingest", verb, source, "--out", out, *force]
     with attempt() as seen:
         code = seen.code(run(cli, given))
     message = capsys.readouterr().err
@@ -67,7 +68,10 @@ def test_an_output_in_a_folder_that_is_read_is_no_part_of_it(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     keys = []
     for name in ("corpus", "again"):
-        assert run(cli, ["--root", "root", "--json", "ingest", "folder", ".", "--out", name]) == 0
+        assert (
+            run(cli, ["--root", "root", "--json", "data", "ingest", "folder", ".", "--out", name])
+            == 0
+        )
         keys.append(json.loads(capsys.readouterr().out)["key"])
         assert len(open_collection(Path(name)).documents.collect()) == 2
     assert keys[0] == keys[1]
@@ -78,7 +82,7 @@ def test_an_artefact_is_not_replaced_by_what_is_made_of_it(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     lines(tmp_path / "a.jsonl")
     corpus = ingest("table", [tmp_path / "a.jsonl"], tmp_path / "corpus")
-    given = ["--root", "root", "summary", "concepts", "corpus", "--out", "corpus"]
+    given = ["--root", "root", "rank", "summary", "concepts", "corpus", "--out", "corpus"]
     with attempt() as seen:
         assert seen.code(run(cli, given)) == 3
     assert "corpus: the output is the input corpus" in capsys.readouterr().err
@@ -122,7 +126,7 @@ def test_no_verb_writes_to_what_it_reads(command, outputs, inputs, tmp_path):
                 context = click.Context(command)
                 context.params = {out.name: tmp_path / "place", source.name: tmp_path / name}
                 with pytest.raises(BadInput, match="Name a place apart") as refused, attempt():
-                    _refuse_outputs(command, context)
+                    refuse_outputs(command, context)
                 assert "--force" not in str(refused.value)
 
 

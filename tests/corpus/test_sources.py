@@ -31,7 +31,7 @@ class Lines(Source):
     A line is a document, its number the id.
     """
 
-    examples: ClassVar[tuple[str, ...]] = ("ssi ingest lines poems.txt --out corpus",)
+    examples: ClassVar[tuple[str, ...]] = ("ssi data ingest lines poems.txt --out corpus",)
 
     paths: tuple[Path, ...] = files("FILE", "File of the lines", most=1)
     skip: int = option(0, "Lines at the beginning that are left out", "--skip-lines")
@@ -62,14 +62,17 @@ def poems(tmp_path, monkeypatch):
 
 
 def test_a_line_of_the_registry_gives_a_verb(poems, tmp_path, capsys):
-    assert run(library, ["ingest", "lines", "--help"]) == 0
+    assert run(library, ["data", "ingest", "lines", "--help"]) == 0
     told = capsys.readouterr().out
     assert "A line is a document, its number the id." in told
-    assert "Examples:\n  ssi ingest lines poems.txt --out corpus" in told
-    assert "--skip-lines INTEGER" in told
+    assert "Examples:\n  ssi data ingest lines poems.txt --out corpus" in told
+    assert "--skip-lines N" in told
     out = tmp_path / "corpus"
     assert (
-        run(library, ["ingest", "lines", str(poems), "--skip-lines", "1", "--out", str(out)]) == 0
+        run(
+            library, ["data", "ingest", "lines", str(poems), "--skip-lines", "1", "--out", str(out)]
+        )
+        == 0
     )
     assert collection.open_collection(out).documents.collect()["text"].to_list() == [
         "an old car",
@@ -106,8 +109,8 @@ def test_every_source_says_what_it_is_and_what_each_setting_means(name):
     verb = ingest.get_command(None, name)
     for example in source.examples:
         words = example.split()
-        assert words[:3] == ["ssi", "ingest", name]
-        verb.make_context(name, words[3:], resilient_parsing=True)
+        assert words[:4] == ["ssi", "data", "ingest", name]
+        verb.make_context(name, words[4:], resilient_parsing=True)
 
 
 def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):
@@ -238,7 +241,7 @@ def test_each_kind_of_field_is_read_as_its_class_takes_it():
 
 
 def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
-    assert run(library, ["ingest", "clicks", "--help"]) == 0
+    assert run(library, ["data", "ingest", "clicks", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "    [columns]" in lines
     assert not [line for line in lines if "\\b" in line]

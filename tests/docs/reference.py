@@ -17,6 +17,8 @@ from typing import Any
 import click
 
 from flows.cli import cli
+from ssi_core.command.library import FURTHER, GROUPS
+from ssi_core.command.verb import Verbs
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 from tests.docs.schema import CLASSES, keys
@@ -33,18 +35,33 @@ _KINDS = {
 def reference(name: str) -> str:
     """Return the Markdown table of a name."""
     if name == "commands":
-        return _table(("verb", "what it does"), _verbs())
+        return _commands()
     if name not in CLASSES:
         raise BadInput(f"no reference {instead(name, ['commands', *CLASSES])}")
     return _table(("key", "value", "default", "meaning"), _keys(name))
 
 
-def _verbs() -> list[tuple[str, ...]]:
-    return [
-        (f"`ssi {name}`", verb.get_short_help_str(200))
-        for name in cli.list_commands(click.Context(cli))
-        if (verb := cli.verbs[name]) and not verb.hidden
+def _commands() -> str:
+    """Return a table of verbs for daily work, and one for each group."""
+    parts = ["### Daily work", _verbs("", cli)]
+    for name in GROUPS:
+        group = cli.get_command(click.Context(cli), name)
+        assert isinstance(group, Verbs)
+        parts += [f"### `ssi {name}`", group.get_short_help_str(200), _verbs(name, group)]
+    return "\n\n".join(parts)
+
+
+def _verbs(name: str, group: Verbs) -> str:
+    rows = [
+        (
+            f"`ssi {f'{name} {verb}'.strip()}`",
+            one.get_short_help_str(200),
+            "workflow" if f"{name}.{verb}".strip(".") in FURTHER else "library",
+        )
+        for verb, one in group.verbs.items()
+        if not one.hidden
     ]
+    return _table(("verb", "what it does", "needs"), rows)
 
 
 def _keys(name: str) -> list[tuple[str, ...]]:

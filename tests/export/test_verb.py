@@ -37,7 +37,8 @@ def test_the_verb_knows_every_target_and_has_the_defaults_of_the_export():
     options = {option.name: option for option in export.params}
     assert isinstance(options["to"].type, Choice)
     assert list(options["to"].type.choices) == list(TARGETS)
-    assert options["margin"].default == MARGIN
+    (settings,) = export.settings
+    assert settings.margin == MARGIN
 
 
 def test_a_model_is_exported_with_its_own_index(model, call, tmp_path, task):
@@ -83,7 +84,7 @@ def test_an_encoder_that_cannot_be_is_said(models, task, tmp_path, call):
         (["--to", "solr"], USAGE, "solr"),
         (["--to", "lucene", "--index", "{model}/index", "--documents", "{model}"], USAGE, "one of"),
         (["--to", "lucene", "--bounds", "{model}"], BAD_INPUT, "artefact.json"),
-        (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi index"),
+        (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi data index"),
     ],
 )
 def test_wrong_use_is_explained(model, call, tmp_path, words, code, why):

@@ -232,7 +232,7 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
     code, value = call(tmp_path / "task", *small)
     assert (code, value["task"], value["collection"]) == (DONE, str(tmp_path / "task"), None)
     of_task = contents(tmp_path / "model")
-    code, value = call(docs.path, "--ask", "link", *small)
+    code, value = call(docs.path, "--query-type", "link", *small)
     assert (code, value["task"]) == (DONE, str(ssi.Task.of(docs).path))
     of_texts = contents(tmp_path / "model")
     assert of_task["arrays/U.npy"] == of_texts["arrays/U.npy"]
@@ -262,16 +262,20 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["--ask", "poems"], USAGE, "'poems': expected link, link:N, anchors"),
-        (["--ask", "translation"], BAD_INPUT, "in another language"),
-        (["--ask", "judgement"], BAD_INPUT, "judgement"),
-        (["--ask", "link", "--split", "users"], BAD_INPUT, "split='users' with relevant='link'"),
+        (["--query-type", "poems"], USAGE, "'poems': expected link, link:N, anchors"),
+        (["--query-type", "translation"], BAD_INPUT, "in another language"),
+        (["--query-type", "judgement"], BAD_INPUT, "judgement"),
+        (
+            ["--query-type", "link", "--split", "users"],
+            BAD_INPUT,
+            "split='users' with relevant='link'",
+        ),
         (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
         (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
-        (["--set", "colour=red"], BAD_INPUT, "colour='red'"),
+        (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "documents="),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks': no setting 'links'"),
         (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )
@@ -327,7 +331,7 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
     noted = [one for one in caplog.records if "the start stayed the best" in one.message]
     assert noted
     assert {one.levelno for one in noted} == {logging.DEBUG}
-    words = ("fit", texts, "--links", links, "--ask", "link", "--defaults", "--budget", 301)
+    words = ("fit", texts, "--links", links, "--query-type", "link", "--defaults", "--budget", 301)
     for verbose in ((), ("--verbose",)):
         assert run(library, [*map(str, words), "--out", str(tmp_path / "model"), *verbose]) == DONE
         said = "the start stayed the best" in capsys.readouterr().err
@@ -337,4 +341,4 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
 
 def test_the_help_has_the_default_of_the_budget():
     (budget,) = (one for one in verb.params if one.name == "budget")
-    assert f"{ssi.SSI().budget:,}" in budget.help
+    assert f"{ssi.SSI().budget:,}" in budget.known

@@ -67,7 +67,7 @@ def typed(page):
     for block in every_block(page):
         if block.kind == "python":
             yield block.text
-        elif block.text in here or block.first.startswith("ssi sample own"):
+        elif block.text in here or block.first.startswith("ssi data sample own"):
             words = ["bash", "-euc", block.text]
             yield f"import subprocess\nsubprocess.run({words!r}, check=True)\n"
 

@@ -143,7 +143,7 @@ class Machine:
 
     def set_up(self):
         """Tell Prefect what there is, as a person does."""
-        return self.ssi("deploy")
+        return self.ssi("ops", "deploy")
 
     def prefect(self, *arguments):
         """Say something to Prefect as a person does."""

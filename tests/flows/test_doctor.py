@@ -1,4 +1,4 @@
-"""What `ssi doctor` says of the Prefect server."""
+"""What `ssi ops doctor` says of the Prefect server."""
 
 import http.server
 import threading

@@ -72,7 +72,7 @@ RUNS = [*SECTIONS, *TABLES, *JUDGED, *chain.from_iterable(STORIES.values())]
 ANSWERS = {
     # What a block starts that does not end by itself, and when the next one may begin.
     "ssi up": lambda log: "all of it runs" in log(),
-    "ssi ui": lambda log: {"MLflow", "Prefect"} <= {*re.findall(r"MLflow|Prefect", log())},
+    "ssi ops ui": lambda log: {"MLflow", "Prefect"} <= {*re.findall(r"MLflow|Prefect", log())},
     "ssi serve": lambda log: httpx.get("http://127.0.0.1:8000/healthz").is_success,
     "mlflow models serve": lambda log: httpx.get("http://127.0.0.1:5055/ping").is_success,
     "server start": lambda log: httpx.get("http://127.0.0.1:4200/api/health").is_success,

@@ -32,9 +32,9 @@ def test_command_flow_and_library_find_what_another_made(
     assert tuple(map(Path, through_a_flow())) == (corpus.path, task.path)
     copy = shutil.copy(dump, tmp_path)
     os.utime(copy, ns=(1, 1))
-    _, ingested, _ = ssi("ingest", "wikipedia", copy)
+    _, ingested, _ = ssi("data", "ingest", "wikipedia", copy)
     assert ingested["path"] == str(corpus.path)
-    _, featured, _ = ssi("features", corpus.path, "--words", 50)
+    _, featured, _ = ssi("data", "features", corpus.path, "--words", 50)
     assert featured["path"] == str(task.path)
     assert corpus.path.parent.parent == environment.home() / "store"
 
@@ -75,19 +75,19 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
 
     corpus = ingest("wikipedia", [project / "dump.xml.bz2"], processes=1)
     tasks = [build_task(corpus.path, words=words) for words in (20, 30)]
-    code, value, _ = ssi("store", "list")
+    code, value, _ = ssi("data", "store", "list")
     assert code == 0
     facts = {one["path"]: one for one in value["artefacts"]}
     assert set(facts) == {str(one.path) for one in (corpus, *tasks)}
     assert facts[str(corpus.path)]["users"] == ["2 tasks"]
     assert {one["found"] for one in facts.values()} == {True}
     assert facts[str(tasks[0].path)]["settings"]["words"] == 20
-    code, value, _ = ssi("store", "remove")
+    code, value, _ = ssi("data", "store", "remove")
     assert (code, value) == (0, {"removed": []})
-    code, value, _ = ssi("store", "remove", corpus.path)
+    code, value, _ = ssi("data", "store", "remove", corpus.path)
     assert code == 4
     assert "in use (2 tasks)" in value["error"]["message"]
-    code, value, _ = ssi("store", "remove", tasks[0].path)
+    code, value, _ = ssi("data", "store", "remove", tasks[0].path)
     assert (code, tasks[0].path.exists()) == (0, False)
     # After an upgrade the code that makes tasks is another.
     digest = store_listing.digest_of_modules
@@ -96,9 +96,9 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
         "digest_of_modules",
         lambda names: digest(names) + ("'" * ("build" in names[0])),
     )
-    code, value, _ = ssi("store", "list", "--unused")
+    code, value, _ = ssi("data", "store", "list", "--unused")
     assert [one["path"] for one in value["artefacts"]] == [str(tasks[1].path)]
-    code, value, _ = ssi("store", "remove")
+    code, value, _ = ssi("data", "store", "remove")
     assert [one["path"] for one in value["removed"]] == [str(tasks[1].path)]
     assert corpus.path.exists()
     assert not tasks[1].path.exists()
@@ -112,16 +112,16 @@ def test_what_a_run_names_is_not_removed(own_root, project, ssi, monkeypatch):
     task = build_task(corpus.path, words=20)
     monkeypatch.setattr(users, "_named_by_runs", lambda: {task.path.resolve(): ["run", "run"]})
     monkeypatch.setattr(store_listing, "digest_of_modules", lambda names: "another")
-    assert ssi("store", "remove")[1] == {"removed": []}
-    code, value, _ = ssi("store", "remove", task.path)
+    assert ssi("data", "store", "remove")[1] == {"removed": []}
+    code, value, _ = ssi("data", "store", "remove", task.path)
     assert code == 4
     assert "in use (2 runs)" in value["error"]["message"]
-    assert ssi("store", "remove", task.path, "--force")[0] == 0
+    assert ssi("data", "store", "remove", task.path, "--force")[0] == 0
     assert not task.path.exists()
 
 
 def test_what_is_no_artefact_of_the_store_is_not_removed(own_root, project, ssi):
-    code, value, _ = ssi("store", "remove", project / "corpus")
+    code, value, _ = ssi("data", "store", "remove", project / "corpus")
     assert code == 3
     assert "no artefact of the store" in value["error"]["message"]
     assert (project / "corpus").exists()

@@ -104,7 +104,7 @@ def test_threads_are_limited_for_a_while(monkeypatch):
 def test_a_command_limits_what_it_loads(tmp_path):
     code = (
         "from flows.cli import cli\nfrom ssi_core.command.verb import run\n"
-        "assert run(cli, ['evaluate', 'none', '--task', 'none', '--threads', '1']) == 3\n"
+        "assert run(cli, ['lab', 'evaluate', 'none', '--task', 'none', '--threads', '1']) == 3\n"
         "import polars\nprint(polars.thread_pool_size())\n"
     )
     done = subprocess.run(

@@ -47,11 +47,13 @@ def test_python_finds_what_the_command_made_and_measures_the_same(
     mlflow_root, ssi_command, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
-    code, _, _ = ssi_command("sample", "own", "--documents", 300, "--out", ".")
+    code, _, _ = ssi_command("data", "sample", "own", "--size", 300, "--out", ".")
     assert code == 0
-    code, corpus, _ = ssi_command("ingest", "table", "articles.jsonl", "--links", "links.csv")
+    code, corpus, _ = ssi_command(
+        "data", "ingest", "table", "articles.jsonl", "--links", "links.csv"
+    )
     assert code == 0
-    code, task, _ = ssi_command("features", corpus["path"], "--views", ",".join(VIEWS),
+    code, task, _ = ssi_command("data", "features", corpus["path"], "--views", ",".join(VIEWS),
                                 "--words", "all", "--fields", ",".join(FIELDS))  # fmt: skip
     assert code == 0
     docs = ssi.read("articles.jsonl", links="links.csv")
@@ -63,7 +65,17 @@ def test_python_finds_what_the_command_made_and_measures_the_same(
     rankers = {"BM25": ssi.BM25(), "SSI": ssi.SSI(epoch=5000, budget=15_000)}
     comparison = ssi.compare({name: one.fit(made) for name, one in rankers.items()}, made)
     for name in rankers:
-        words = ("train", table, "--task", task["path"], "--row", name, "--comparison", "one")
+        words = (
+            "lab",
+            "train",
+            table,
+            "--task",
+            task["path"],
+            "--row",
+            name,
+            "--comparison",
+            "one",
+        )
         code, run, _ = ssi_command(*words)
         assert code == 0
         (report,) = comparison.reports[name]

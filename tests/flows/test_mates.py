@@ -52,25 +52,25 @@ def ssi(ssi, tmp_path, monkeypatch):
 @pytest.mark.trains
 def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
     views = ("--views", "raw,dictionary.raw")
-    code, found, _ = ssi("features", mates, "--relevant", "translation > link", *views)
+    code, found, _ = ssi("data", "features", mates, "--relevant", "translation > link", *views)
     assert code == 0
     assert found["counts"]["query_texts"]["documents"] == 197
     task = open_task(Path(found["path"]))
     model = Bilinear(dimensions=8, diagonal="none", rates=(0.1,), epoch=500, budget=2000)
     model.fit(task, np.random.default_rng(0)).save(tmp_path / "model")
     index = ("--task", found["path"], "--out", tmp_path / "index")
-    assert ssi("index", tmp_path / "model", *index)[0] == 0
+    assert ssi("data", "index", tmp_path / "model", *index)[0] == 0
     for text, language in (("ĵboats1 ĵboats2", "eo"), ("boats1 boats2", "en")):
-        code, answer, _ = ssi("search", tmp_path / "model", text, "--lang", language)
+        code, answer, _ = ssi("search", tmp_path / "model", text, "--language", language)
         assert code == 0
         assert len(answer["results"]) == 10
-    code, error, _ = ssi("search", tmp_path / "model", "bateau", "--lang", "fr")
+    code, error, _ = ssi("search", tmp_path / "model", "bateau", "--language", "fr")
     assert (code, "queries in eo" in error["error"]["message"]) == (3, True)
 
 
 def test_what_does_not_go_together_is_told(ssi, mates):
-    assert ssi("features", mates, "--relevant", "translation", "--cold", "0.1")[0] == 3
-    code, error, _ = ssi("features", mates)
+    assert ssi("data", "features", mates, "--relevant", "translation", "--cold", "0.1")[0] == 3
+    code, error, _ = ssi("data", "features", mates)
     assert (code, "Name one of 'translation'" in error["error"]["message"]) == (3, True)
 
 
@@ -86,7 +86,7 @@ def test_a_table_of_mates(flow_runs, mates, tmp_path):
     from flows.reporting.report import markdown
 
     (tmp_path / "across.toml").write_text(TABLE)
-    with pytest.raises(BadInput, match="ssi ingest mates"):
+    with pytest.raises(BadInput, match="ssi data ingest mates"):
         run_pipeline(table=str(tmp_path / "across.toml"), texts=["enwiki.xml.bz2"])
     found = run_pipeline(table=str(tmp_path / "across.toml"), corpus=str(mates))
     assert len(found["rows"]) == 3

@@ -137,7 +137,7 @@ def test_a_model_is_tested_against_the_tfidf_of_its_words_query_by_query(data, m
 
 
 def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):
-    how = ("evaluate", models["mates"], "--on", data / "mates", "--relevant", "translation")
+    how = ("lab", "evaluate", models["mates"], "--on", data / "mates", "--relevant", "translation")
     code, value, _ = ssi(*how, "--by", "language")
     assert code == 0
     assert value["by"]["column"] == "language"
@@ -162,7 +162,7 @@ def test_a_table_of_values_fits_a_terminal(data, models, tmp_path, capsys):
     labels = pl.DataFrame(rows, schema=["id", "column", "value"], orient="row")
     labels.write_parquet(corpus / "labels" / "part-00000.parquet")
     reseal(corpus)
-    arguments = ["evaluate", models["corpus"], "--on", corpus, "--by", "category"]
+    arguments = ["lab", "evaluate", models["corpus"], "--on", corpus, "--by", "category"]
     assert run(cli, list(map(str, arguments))) == 0
     printed = capsys.readouterr().out
     table = printed[printed.index("by category") :].splitlines()
@@ -173,7 +173,7 @@ def test_a_table_of_values_fits_a_terminal(data, models, tmp_path, capsys):
 def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, ssi):
     texts, links = topical()
     mixed = [f"{text} " + " ".join(["unheard"] * 100) for text in texts]
-    code, value, log = ssi("evaluate", models["corpus"], "--on",
+    code, value, log = ssi("lab", "evaluate", models["corpus"], "--on",
                            write_corpus(tmp_path / "mixed", mixed, links))  # fmt: skip
     assert code == 0
     assert 0.5 < value["unknown_words"]["queries"] < 0.9
@@ -181,7 +181,15 @@ def test_where_most_words_are_unknown_a_warning_says_so(data, models, tmp_path, 
 
 
 def test_what_is_looked_for_must_be_there(data, models, ssi):
-    how = ("evaluate", models["corpus"], "--on", data / "corpus", "--relevant", "translation")
+    how = (
+        "lab",
+        "evaluate",
+        models["corpus"],
+        "--on",
+        data / "corpus",
+        "--relevant",
+        "translation",
+    )
     code, value, _ = ssi(*how)
     assert code == 3
     assert "by 'translation'; it has 'link'" in value["error"]["message"]
@@ -191,7 +199,7 @@ def test_what_is_looked_for_must_be_there(data, models, ssi):
 
 def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
     how = ("--on", data / "collection", "--out", tmp_path / "trec", "--by", "language")
-    code, value, _ = ssi("evaluate", models["corpus"], *how)
+    code, value, _ = ssi("lab", "evaluate", models["corpus"], *how)
     assert code == 0
     assert value["candidates"] == "all 200 documents"
     judgements = judged_pairs(data / "collection")
@@ -224,7 +232,7 @@ def test_a_collection_writes_every_judgement(data, models, tmp_path, ssi):
 
 
 def test_what_is_refused_leaves_no_run(data, models, ssi):
-    code, _, _ = ssi("evaluate", models["corpus"], "--on", data / "foreign")
+    code, _, _ = ssi("lab", "evaluate", models["corpus"], "--on", data / "foreign")
     assert code == 3
     tracking.ready()
     assert tracking.client().get_experiment_by_name("evaluations") is None

@@ -258,7 +258,7 @@ def test_a_night_reads_what_is_new_of_click_logs(retraining, tmp_path):
     (tmp_path / "map.toml").write_text(f"[columns]\n{columns}")
     rows, days = logs.rows(900), tmp_path / "days"
     days.mkdir()
-    said = {"clicks": "all", "columns": str(tmp_path / "map.toml"), "paths": [f"{days}/*.csv"]}
+    said = {"clicks": "all", "map": str(tmp_path / "map.toml"), "paths": [f"{days}/*.csv"]}
 
     def tonight():
         return retraining(None, "TF-IDF clicks", clicks=said)

@@ -99,9 +99,21 @@ def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     verb, whole_group, sign, dump, tmp_path
 ):
     if verb == "sample":
-        words, partial = ["sample", tmp_path / "out dir", "--documents", 20_000], "out dir/*"
+        words, partial = (
+            ["data", "sample", tmp_path / "out dir", "--size", 20_000],
+            "out dir/*",
+        )
     else:
-        words = ["ingest", "wikipedia", dump, "--processes", 2, "--out", tmp_path / "out dir"]
+        words = [
+            "data",
+            "ingest",
+            "wikipedia",
+            dump,
+            "--processes",
+            2,
+            "--out",
+            tmp_path / "out dir",
+        ]
         partial = ".out dir.partial"
     process = start(tmp_path, *words, "--json", group=True)
     try:
@@ -203,7 +215,7 @@ def test_other_ends_are_left_alone():
 
 SIGNALS = int(os.environ.get("SSI_KILLS", "5"))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
-STAGES = ("ingest", "features", "train", "pipeline")
+STAGES = ("data", "ingest", "features", "train", "pipeline")
 
 
 @pytest.fixture(scope="module")
@@ -234,10 +246,28 @@ def words_of(stage, inputs, place):
     project = inputs["place"]
     task = ("--task", project / "task")
     return {
-        "ingest": ("ingest", "wikipedia", inputs["dump"], "--processes", 2, "--out", place / "out"),
-        "features": ("features", project / "corpus", "--out", place / "out"),
-        "train": ("train", project / "tiny.toml", *task, "--row", "U'V + I", "--comparison", "c"),
-        "pipeline": ("pipeline", project / "tiny.toml", *task, "--seeds", 1),
+        "ingest": (
+            "data",
+            "ingest",
+            "wikipedia",
+            inputs["dump"],
+            "--processes",
+            2,
+            "--out",
+            place / "out",
+        ),
+        "features": ("data", "features", project / "corpus", "--out", place / "out"),
+        "train": (
+            "lab",
+            "train",
+            project / "tiny.toml",
+            *task,
+            "--row",
+            "U'V + I",
+            "--comparison",
+            "c",
+        ),
+        "pipeline": ("lab", "pipeline", project / "tiny.toml", *task, "--seeds", 1),
     }[stage]
 
 

@@ -90,11 +90,11 @@ def evil(tmp_path_factory):
     "call",
     [
         ["search", "{model}", "moon"],
-        ["match", "{model}", "{page}"],
+        ["rank", "match", "{model}", "{page}"],
         ["explain", "{model}", "moon rocket", f"{EVIL} d4"],
-        ["neighbours", "{model}", "moon", "car"],
+        ["lab", "neighbours", "{model}", "moon", "car"],
     ],
-    ids=lambda call: call[0],
+    ids=lambda call: call[1] if call[0] in ("lab", "rank") else call[0],
 )
 def test_hostile_titles_are_shown_as_text(call, evil, capsys):
     (evil / "page").write_text("moon rocket planet")
@@ -103,12 +103,12 @@ def test_hostile_titles_are_shown_as_text(call, evil, capsys):
     assert run(cli, arguments) == 0
     out, log = capsys.readouterr()
     assert obeyed(out + log) == []
-    if call[0] in ("search", "match"):
+    if call[0] in ("search", "rank"):
         assert "".join(out.split()).count(SAFE) == 10
     assert run(cli, [*arguments, "--json"]) == 0
     out = capsys.readouterr().out
     assert obeyed(out) == []
-    if call[0] in ("search", "match"):
+    if call[0] in ("search", "rank"):
         assert json.loads(out)["results"][0]["title"].startswith(EVIL)
 
 
@@ -117,11 +117,11 @@ def test_hostile_titles_are_shown_as_text(call, evil, capsys):
     "call",
     [
         ["explain", "{model}", "moon", EVIL],
-        ["neighbours", "{model}", EVIL],
+        ["lab", "neighbours", "{model}", EVIL],
         ["search", f"no{EVIL}", "moon"],
-        ["features", f"no{EVIL}\udc80"],
-        ["train", f"no{EVIL}", "--task", "t", "--row", EVIL],
-        ["features", "{model}", "--words", EVIL],
+        ["data", "features", f"no{EVIL}\udc80"],
+        ["lab", "train", f"no{EVIL}", "--task", "t", "--row", EVIL],
+        ["data", "features", "{model}", "--words", EVIL],
         [EVIL],
     ],
     ids=str,

@@ -103,7 +103,9 @@ def test_queries_without_a_line_are_counted(task, runs, tmp_path):
     first = lines_of(runs)[0].split()[0]
     kept = [line for line in lines_of(runs) if line.split()[0] != first]
     fitted = fit(write(tmp_path / "run", *kept), task)
-    with pytest.raises(BadInput, match=rf"run: 1 of \d+ queries .* such as '{first}'.*--texts"):
+    with pytest.raises(
+        BadInput, match=rf"run: 1 of \d+ queries .* such as '{first}'.*--with-texts"
+    ):
         evaluate(fitted, task)
     fitted.embed_queries(task.queries.take(np.zeros(0, np.int64)))
 
@@ -114,7 +116,7 @@ def test_queries_without_a_line_are_counted(task, runs, tmp_path):
         ("{a} Q0 {b} 1 high x", "line 2: .* a score that is a number"),
         ("{a} Q0 {b} 1 nan x", "line 2: .* a score that is a number"),
         ("{a} Q0 {b} 1 0.5", "line 2: .*expected 'QUERY Q0 DOCUMENT RANK SCORE NAME'"),
-        ("{a} Q0 nobody 1 0.5 x", "line 2: the task has no document 'nobody'.*--texts"),
+        ("{a} Q0 nobody 1 0.5 x", "line 2: the task has no document 'nobody'.*--with-texts"),
         ("nobody Q0 {b} 1 0.5 x", "line 2: the task has no query 'nobody'"),
         ("{a} Q0 {a} 1 0.5 x", "line 2: query '{a}' has document '{a}' already"),
     ],

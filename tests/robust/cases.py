@@ -96,7 +96,7 @@ def hidden(here: Path) -> list[str]:
 
 _PAGES = dumps.xml(*dumps.many(60)).encode()
 _DUMP = "enwiki-pages-articles.xml.bz2"
-_INGEST = f"ingest wikipedia {_DUMP} --out new --processes 1"
+_INGEST = f"data ingest wikipedia {_DUMP} --out new --processes 1"
 
 
 def _dump(what: str, xml: bytes, code: int, said: str, spoil: Callable[[Path], None] = nothing):
@@ -108,7 +108,7 @@ def _dump(what: str, xml: bytes, code: int, said: str, spoil: Callable[[Path], N
 
 
 def _since(what: str, since: str, code: int, said: str, spoil: Callable[[Path], None] = nothing):
-    command = f"ingest wikipedia dump.xml.bz2 --since {since} --out new --processes 1"
+    command = f"data ingest wikipedia dump.xml.bz2 --since {since} --out new --processes 1"
     return Case("Dumps", what, command, spoil, code, said)
 
 
@@ -123,7 +123,7 @@ _LONELY = _pages(*(dumps.page(n, f"P{n}", f"cat dog number{n}") for n in range(1
 def _lonely(here: Path) -> None:
     (here / _DUMP).write_bytes(bz2.compress(_LONELY))
     with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
-        made = ["ingest", "wikipedia", str(here / _DUMP), "--out", str(here / "lonely")]
+        made = ["data", "ingest", "wikipedia", str(here / _DUMP), "--out", str(here / "lonely")]
         assert run(cli, ["--root", str(here / "root"), *made, "--processes", "1"]) == DONE
 
 
@@ -141,14 +141,15 @@ DUMPS = (
           "documents 1"),
     _dump("templates that never close", _pages(dumps.page(1, "A", "x " + "{{t|" * 5000)), DONE,
           "documents 1"),
-    Case("Dumps", "no such file", "ingest wikipedia none.xml.bz2 --out new", nothing, BAD,
+    Case("Dumps", "no such file", "data ingest wikipedia none.xml.bz2 --out new", nothing, BAD,
          "no such file"),
     _since("an earlier corpus that is cut off", "corpus", BAD, "part-00000.parquet",
            cut("corpus/pages/part-00000.parquet")),
     _since("an earlier corpus of an older version", "corpus", DONE, "not used",
            sealed(remove("corpus/pages"), "corpus")),
     _since("something else for an earlier corpus", "task", BAD, "expected 'collection'"),
-    Case("Dumps", "pages without links", "features lonely --out new", _lonely, BAD, "no links"),
+    Case("Dumps", "pages without links", "data features lonely --out new", _lonely, BAD,
+         "no links"),
 )  # fmt: skip
 
 # --- Wikispeedia ---
@@ -170,7 +171,7 @@ def _speedia(what: str, said: str, spoil: Callable[[Path], None]) -> Case:
         _wikispeedia(here)
         spoil(here)
 
-    return Case("Wikispeedia", what, "ingest wikispeedia . --out new", prepare, BAD, said)
+    return Case("Wikispeedia", what, "data ingest wikispeedia . --out new", prepare, BAD, said)
 
 
 WIKISPEEDIA = (
@@ -199,7 +200,7 @@ def _own(what: str, command: str, said: str, *made: Callable[[Path], object]) ->
         for one in made:
             one(here)
 
-    return Case("Own", what, f"ingest {command} --out new", prepare, BAD, said)
+    return Case("Own", what, f"data ingest {command} --out new", prepare, BAD, said)
 
 
 OWN = (
@@ -218,7 +219,7 @@ OWN = (
 
 # --- corpora ---
 
-_FEATURES = "features corpus --out new"
+_FEATURES = "data features corpus --out new"
 _PART = "corpus/documents/part-00000.parquet"
 _FOREIGN = io.BytesIO()
 pl.DataFrame({"id": [1]}).write_parquet(_FOREIGN)
@@ -241,7 +242,7 @@ CORPORA = (
 
 # --- tasks ---
 
-_EVALUATE = "evaluate model --task task"
+_EVALUATE = "lab evaluate model --task task"
 
 
 def _task(what: str, spoil: Callable[[Path], object], said: str, code: int = BAD) -> Case:
@@ -272,10 +273,10 @@ TASKS = (
           sealed(lambda here: save_csr(here / "task/matrices/raw", _small()), "task"), "51"),
     _task("pairs of another task", _short_pairs, "pairs 'test'"),
     _task("a foreign file beside", holds("task/notes.txt", "mine"), "map", DONE),
-    Case("Tasks", "a directory that is not ours", "features corpus --out mine",
+    Case("Tasks", "a directory that is not ours", "data features corpus --out mine",
          lambda here: ((here / "mine").mkdir(), holds("mine/notes.txt", "x")(here)), REFUSED,
          "left alone"),
-    Case("Tasks", "other settings in the same place", "features corpus --out task --words 20",
+    Case("Tasks", "other settings in the same place", "data features corpus --out task --words 20",
          nothing, REFUSED, "--force"),
 )  # fmt: skip
 
@@ -310,10 +311,10 @@ MODELS = (
     _model("a missing array", remove("model/arrays/V.npy"), "V.npy"),
     _model("a model of a later version", says("model/model.json", format=99), "format 99"),
     _model("a model.json that is cut off", cut("model/model.json"), "not JSON"),
-    _model("no index", remove("model/index"), "ssi index"),
+    _model("no index", remove("model/index"), "ssi data index"),
     _model("an index that is cut off", cut("model/index/dense.npy"), "dense.npy"),
     _model("an index without its vectors", remove("model/index/dense.npy"), "it is missing"),
-    _model("a word that relates to none", nothing, "xyzzy", "neighbours model xyzzy"),
+    _model("a word that relates to none", nothing, "xyzzy", "lab neighbours model xyzzy"),
     _model("a score of no known word", nothing, "xyzzy", "explain model xyzzy 'Page 3'"),
     _model("a document that is not there", nothing, "'Nowhere'", "explain model car Nowhere"),
     Case("Models", "a query without a known word", "search model xyzzy", nothing, DONE,
@@ -325,7 +326,7 @@ MODELS = (
 
 
 def _table(what: str, text: str | bytes, said: str) -> Case:
-    command = "train my.toml --task task --row A"
+    command = "lab train my.toml --task task --row A"
     return Case("Tables", what, command, holds("my.toml", text), BAD, said)
 
 
@@ -351,16 +352,16 @@ TABLES = (
 # --- the machine ---
 
 _FULL = "no space is left"
-_TRAIN = "train demo --task task --row TF-IDF"
+_TRAIN = "lab train demo --task task --row TF-IDF"
 MACHINE = (
-    Case("Machine", "no space for a sample", "sample small/sample --documents 200", nothing,
+    Case("Machine", "no space for a sample", "data sample small/sample --size 200", nothing,
          REFUSED, _FULL, small_disk("32k")),
     *(
         Case("Machine", f"{what} for {name}", command, nothing, REFUSED, said, disk(size))
         for name, command, size in (
-            ("a corpus", "ingest wikipedia dump.xml.bz2 --out small/corpus --processes 1", "4k"),
-            ("a task", "features corpus --out small/task", "4k"),
-            ("an index", "index model --task task --out small/index", "4k"),
+            ("a corpus", "data ingest wikipedia dump.xml.bz2 --out small/corpus", "4k"),
+            ("a task", "data features corpus --out small/task", "4k"),
+            ("an index", "data index model --task task --out small/index", "4k"),
         )
         for what, said, disk in (
             ("too little space", "free there", small_disk),
@@ -371,18 +372,18 @@ MACHINE = (
     ),
     Case("Machine", "no space for runs", f"--root small {_TRAIN}", nothing, REFUSED, _FULL,
          small_disk("200k")),
-    Case("Machine", "no space for rankings", "export-trec model --task task --out small", nothing,
-         REFUSED, _FULL, small_disk("8k")),
-    Case("Machine", "a limit on the size of files", "features corpus --out new", nothing, REFUSED,
-         "ulimit -f", small_files),
-    Case("Machine", "a directory without permission", "features corpus --out shut/task", nothing,
-         REFUSED, "permission denied", closed),
+    Case("Machine", "no space for rankings", "lab export-trec model --task task --out small",
+         nothing, REFUSED, _FULL, small_disk("8k")),
+    Case("Machine", "a limit on the size of files", "data features corpus --out new", nothing,
+         REFUSED, "ulimit -f", small_files),
+    Case("Machine", "a directory without permission", "data features corpus --out shut/task",
+         nothing, REFUSED, "permission denied", closed),
     Case("Machine", "a second ingestion beside the first",
-         "ingest wikipedia dump.xml.bz2 --out new --processes 1", nothing, REFUSED,
+         "data ingest wikipedia dump.xml.bz2 --out new --processes 1", nothing, REFUSED,
          "process 4711", written("new")),
     Case("Machine", "a second training beside the first", _TRAIN, nothing, REFUSED, "process 4711",
          trained),
-    Case("Machine", "second features beside the first", "features corpus --out new", nothing,
+    Case("Machine", "second features beside the first", "data features corpus --out new", nothing,
          REFUSED, "process 4711", written("new")),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ from tests.corpus.clicks import logs
 from tests.robust.spoil import remove
 
 DONE, BAD = 0, 3
-_COMMAND = "ingest clicks log.csv --map map.toml --out new --clicks all"
+_COMMAND = "data ingest clicks log.csv --map map.toml --out new --clicks all"
 _SINCE = _COMMAND.replace("log.csv", "tuesday.csv") + " --since earlier"
 _ROWS = [{**row, "creative": row["creative"].replace(",", "")} for row in logs.rows(100)]
 
@@ -98,7 +98,8 @@ CASES = (
     ("a byte order mark and line ends of Windows", _COMMAND,
      _log(b"\xef\xbb\xbf" + _PLAIN.replace("\n", "\r\n").encode()), DONE, "rows 400"),
     ("lines in two encodings", _COMMAND, _log(_MIXED), DONE, "row encoding 2"),
-    ("a log in UTF-16", _COMMAND, _log(_PLAIN.encode("utf-16")), BAD, "iconv"),
+    ("a log in UTF-16", _COMMAND, _log(_PLAIN.encode("utf-16")), DONE, "in utf-16"),
+    ("one in UTF-16 without a mark", _COMMAND, _log(_PLAIN.encode("utf-16-le")), BAD, "iconv"),
     ("a log that is cut off", _COMMAND.replace(".csv", ".csv.gz"), _log(_PLAIN), BAD,
      "end-of-stream"),
     ("a log of nothing", _COMMAND, _log(""), BAD, "empty"),

@@ -14,12 +14,12 @@ from ssi_core.command.verb import run
 from tests.corpus import dumps, kyoto
 from tests.robust.spoil import cut, flip, remove
 
-KYOTO = "ingest kyoto . --out new"
+KYOTO = "data ingest kyoto . --out new"
 _ARTICLES, _LEXICON = "articles_xml.tar.xz", "kyoto_lexicon.csv.gz"
 _TABLE, _ITEMS = "enwiki-langlinks.sql.gz", "wikidata.json.bz2"
 _CORPORA = "--corpora ja en --out new"
-LANGLINKS = f"ingest mates --langlinks {_TABLE} {_CORPORA}"
-WIKIDATA = f"ingest mates --wikidata {_ITEMS} {_CORPORA}"
+LANGLINKS = f"data ingest mates --langlinks {_TABLE} {_CORPORA}"
+WIKIDATA = f"data ingest mates --wikidata {_ITEMS} {_CORPORA}"
 _INSERT = b"INSERT INTO `langlinks` VALUES "
 _MALFORMED = {"GNM/GNM00155.xml": kyoto.ARTICLES["GNM/GNM00155.xml"]}
 
@@ -43,7 +43,7 @@ def _corpora(name: str, data: bytes) -> Prepare:
         for language, title in (("ja", "車"), ("en", "Car")):
             pages = dumps.xml(dumps.page(1, title, f"{title} 1"), language=language)
             dump = dumps.write(here / f"{language}wiki-x.xml.bz2", pages)
-            made = ["ingest", "wikipedia", str(dump), "--out", str(here / language)]
+            made = ["data", "ingest", "wikipedia", str(dump), "--out", str(here / language)]
             with (
                 contextlib.redirect_stderr(io.StringIO()),
                 contextlib.redirect_stdout(io.StringIO()),

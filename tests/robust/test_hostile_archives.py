@@ -41,7 +41,7 @@ def restored(root, tmp_path, capsys):
 
     def call(archive):
         with attempt() as seen:
-            code = seen.code(run(cli, ["restore", str(archive), "--json"]))
+            code = seen.code(run(cli, ["ops", "restore", str(archive), "--json"]))
         return code, json.loads(capsys.readouterr().out)
 
     return call

@@ -101,7 +101,7 @@ def test_prefect_reads_no_profiles_that_a_folder_names(name, folder):
 def test_a_command_runs_nothing_of_a_folder(folder):
     """The verb imports Prefect and MLflow before it looks for the table."""
     write(folder, FILES)
-    command = [SSI, "pipeline", "none", "--sample", "20"]
+    command = [SSI, "lab", "pipeline", "none", "--sample", "20"]
     with attempt(ran=folder / "ran") as seen:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert seen.code(done.returncode) == 3, done.stderr
@@ -208,7 +208,7 @@ def test_a_whole_table_runs_nothing_of_a_folder(folder):
     write(folder, FILES)
     shadow(folder)
     (folder / "matplotlibrc").write_text("text.usetex: True\n")
-    command = [SSI, "pipeline", "demo", "--sample", "60", "--rows", "TF-IDF"]
+    command = [SSI, "lab", "pipeline", "demo", "--sample", "60", "--rows", "TF-IDF"]
     with attempt(ran=folder / "ran", seconds=600) as seen:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert seen.code(done.returncode) == 0, done.stderr

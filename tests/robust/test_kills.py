@@ -18,8 +18,8 @@ from tests.parts.machines import running
 from tests.robust import killed, verbs
 
 SHARES = {
-    "fit": 14, "rerank fit": 14, "export": 12, "backup": 12, "ingest": 10, "features": 10,
-    "dask worker": 10, "pipeline": 8, "retrain": 6, "first command": 4,
+    "fit": 14, "rank rerank fit": 14, "export": 12, "ops backup": 12, "data ingest": 10,
+    "data features": 10, "dask worker": 10, "lab pipeline": 8, "retrain": 6, "first command": 4,
 }  # fmt: skip
 """What is killed -> kills of a hundred."""
 KILLS = int(os.environ.get("SSI_KILLS", len(SHARES)))
@@ -31,7 +31,7 @@ with Server() as server:
     tracking.ready()
     server.ready()
 """
-SPREAD = "ingest wikipedia root/data/dump.xml.bz2 --out new --where"
+SPREAD = "data ingest wikipedia root/data/dump.xml.bz2 --out new --where"
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -59,7 +59,8 @@ class Trials:
             self.commands = verbs.make(self.here, patch)
         shutil.copytree(self.here, self.kept, symlinks=True)
         dump = [str(self.here / "root" / "data" / "dump.xml.bz2")]
-        self.commands["ingest"] = ["ingest", "wikipedia", *dump, "--processes", "2", "--out", "new"]
+        words = ["data", "ingest", "wikipedia", *dump, "--processes", "2", "--out", "new"]
+        self.commands["data ingest"] = words
         self.whole = {}
 
     def reset(self, kind):
@@ -153,5 +154,5 @@ def test_the_same_command_again_makes_the_same(kind, part, trials, table, capsys
     assert (lost, different, left) == (set(), [], [])
     if kind != "first command":
         with Faults(trials.here) as faults:
-            verified = verbs.run_verb(trials.here, ["store", "verify"], faults)
+            verified = verbs.run_verb(trials.here, ["data", "store", "verify"], faults)
         assert verified.code == 0, verified.printed

@@ -69,7 +69,7 @@ def test_two_runs_do_not_write_one_comparison(here):
 def test_a_run_that_fails_leaves_what_was_whole(here):
     whole = {path: path.read_bytes() for path in (here / "corpus").rglob("*") if path.is_file()}
     (here / "dump.xml.bz2").write_bytes((here / "dump.xml.bz2").read_bytes()[:-40])
-    again = "ingest wikipedia dump.xml.bz2 --out corpus --force --processes 1"
+    again = "data ingest wikipedia dump.xml.bz2 --out corpus --force --processes 1"
     case = cases.Case("", "", again, cases.nothing, cases.BAD, "")
     assert cases.ask(case, here).code == cases.BAD
     found = {path: path.read_bytes() for path in (here / "corpus").rglob("*") if path.is_file()}

@@ -13,7 +13,7 @@ from tests.robust.killed import timeless
 
 pytestmark = [pytest.mark.slow]
 
-FIT = ["--ask", "link", "--defaults", "--budget", "400"]
+FIT = ["--query-type", "link", "--defaults", "--budget", "400"]
 
 
 @pytest.fixture(scope="module")

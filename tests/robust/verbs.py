@@ -77,59 +77,59 @@ most = 1
 RERANKER = "fold --ranker rankrls --set lambdas=1,8"
 
 COMMANDS = {
-    "sample own": "--out new --documents 20",
-    "sample encyclopedia": "new --documents 20",
-    "fit": "DATA/corpus --ask link --defaults --budget 400 --out new",
-    "features": "DATA/corpus --out new",
-    "index": "DATA/model --task DATA/task --out new",
+    "data sample own": "--out new --size 20",
+    "data sample encyclopedia": "new --size 20",
+    "fit": "DATA/corpus --query-type link --defaults --budget 400 --out new",
+    "data features": "DATA/corpus --out new",
+    "data index": "DATA/model --task DATA/task --out new",
     "search": "DATA/model moon",
     "related": "DATA/model Page_1",
-    "neighbours": "DATA/model moon",
+    "lab neighbours": "DATA/model moon",
     "explain": "DATA/model moon Page_1",
+    "why": "DATA/model moon Page_1",
     "export": "DATA/model --to opensearch --out new",
-    "evaluate": "DATA/model --task DATA/task --out new",
-    "rerank fit": f"{RERANKER} --out new",
-    "rerank score": "reranker fold/test.txt --out new --scores scores",
-    "rerank compare": "folds --table rankers.toml --save new",
-    "rerank features": "DATA/task --models bm25,tfidf --out new",
-    "codes compare": "labelled.jsonl --bits 8 --save new",
-    "codes fit": "labelled.jsonl --bits 8 --out new",
-    "codes search": "codes kitten",
-    "codes hubs": "labelled.jsonl --dimensions 2,3 -k 3 --save new",
-    "summary concepts": "wiki --out new",
-    "summary of": "fossil notes.txt",
-    "summary compare": "QMSum --concepts concepts --words 20 --save new",
-    "profiles compare": "visits --tokens texts --set tokens=5 --save new",
-    "profiles fit": "visits --set clusters=4 --out new",
-    "profiles show": "profiles --cluster 0",
-    "feeds compare": "feeds --entries 1,2 --save new",
-    "feeds write": "DATA/corpus new --topics topics.tsv --most 2",
-    "pipeline": "table.toml --task DATA/task",
-    "train": "table.toml --task DATA/task --row TF-IDF",
+    "lab evaluate": "DATA/model --task DATA/task --out new",
+    "rank rerank fit": f"{RERANKER} --out new",
+    "rank rerank score": "reranker fold/test.txt --out new --scores scores",
+    "rank rerank compare": "folds --table rankers.toml --save new",
+    "rank rerank features": "DATA/task --models bm25,tfidf --out new",
+    "rank codes compare": "labelled.jsonl --lengths 8 --save new",
+    "rank codes fit": "labelled.jsonl --bits 8 --out new",
+    "rank codes search": "codes kitten",
+    "rank codes hubs": "labelled.jsonl --dimensions 2,3 -k 3 --save new",
+    "rank summary concepts": "wiki --out new",
+    "rank summary of": "fossil notes.txt",
+    "rank summary compare": "QMSum --concepts concepts --length 20 --save new",
+    "rank profiles compare": "visits --tokens texts --set tokens=5 --save new",
+    "rank profiles fit": "visits --set clusters=4 --out new",
+    "rank profiles show": "profiles --cluster 0",
+    "rank feeds compare": "feeds --entries 1,2 --save new",
+    "rank feeds write": "DATA/corpus new --topics topics.tsv --most 2",
+    "lab pipeline": "table.toml --task DATA/task",
+    "lab train": "table.toml --task DATA/task --row TF-IDF",
     "compare": "made-up --save new",
-    "export-trec": "RUN --out new",
-    "match": "RUN page.txt",
-    "estimate": "CLICKED --clicks clicks --candidates shown --rounds 20 --least-visits 1",
-    "freeze": "DATA/corpus --queries 10 --out new",
+    "lab export-trec": "RUN --out new",
+    "rank match": "RUN page.txt",
+    "lab estimate": "CLICKED --log clicks --candidates shown --rounds 20 --least-visits 1",
+    "ops freeze": "DATA/corpus --max-queries 10 --out new",
     "retrain": "table.toml --corpus DATA/corpus --name nightly",
-    "promote": "RUN",
-    "rollback": "",
-    "champions": "",
-    "store verify": "",
-    "store repair": "documents.db",
-    "store list": "",
-    "store remove": "",
-    "doctor": "",
-    "backup": "new.tar",
-    "restore": "saved.tar --root other",
+    "ops promote": "RUN",
+    "ops rollback": "",
+    "ops champions": "",
+    "data store verify": "",
+    "data store repair": "documents.db",
+    "data store list": "",
+    "data store remove": "",
+    "ops doctor": "",
+    "ops backup": "new.tar",
+    "ops restore": "saved.tar --root other",
 }
 """Verb -> its arguments; ``_`` stands for a space within one."""
-SERVERS = ("serve", "ui", "up", "deploy")
+SERVERS = ("serve", "ops ui", "up", "ops deploy")
 """Verbs that run until they are ended, or need one that does."""
 LONG = {
     "demo": "runs pipeline, fit and search, on more documents",
-    "reproduce": "is pipeline, for tables on published data",
-    "ingest ir-datasets": "downloads",
+    "data ingest ir-datasets": "downloads",
 }
 """Verbs that are left out -> the reason."""
 
@@ -165,15 +165,15 @@ READY = (
 )  # fmt: skip
 """Modules that most verbs load."""
 FIRST = (
-    "ingest clicks log.csv --map map.toml --clicks weighted --out clicks",
-    "features clicks --vocabularies two --out clicked",
-    "ingest clicks visits.csv --map visits.toml --clicks all --out visits",
-    f"rerank fit {RERANKER} --out reranker",
-    "codes fit labelled.jsonl --bits 8 --out codes",
-    "summary concepts wiki --out concepts",
-    "profiles fit visits --set clusters=4 --out profiles",
-    "pipeline table.toml --task DATA/task --rows TF-IDF",
-    "backup saved.tar",
+    "data ingest clicks log.csv --map map.toml --clicks weighted --out clicks",
+    "data features clicks --vocabularies two --out clicked",
+    "data ingest clicks visits.csv --map visits.toml --clicks all --out visits",
+    f"rank rerank fit {RERANKER} --out reranker",
+    "rank codes fit labelled.jsonl --bits 8 --out codes",
+    "rank summary concepts wiki --out concepts",
+    "rank profiles fit visits --set clusters=4 --out profiles",
+    "lab pipeline table.toml --task DATA/task --rows TF-IDF",
+    "ops backup saved.tar",
 )
 """Commands that make what the others read."""
 
@@ -199,7 +199,7 @@ def make(here: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     names = {"DATA": "root/data", "RUN": runs["1"]}
     for command in FIRST:
         _made(here, split(command, names))
-    row = "train clicks.toml --task clicked --row against_the_slate"
+    row = "lab train clicks.toml --task clicked --row against_the_slate"
     names["CLICKED"] = json.loads(_made(here, split(f"{row} --json", names)))["run_id"]
     commands = {**COMMANDS, **_ingests(here.parent / "in", monkeypatch)}
     return {verb: split(f"{verb} {words}", names) for verb, words in commands.items()}
@@ -222,8 +222,8 @@ def _write_package(directory: Path) -> None:
 
 
 READS = {
-    "search", "related", "neighbours", "explain", "codes search", "summary of", "profiles show",
-    "store list", "doctor",
+    "search", "related", "lab neighbours", "explain", "why", "rank codes search", "rank summary of",
+    "rank profiles show", "data store list", "ops doctor",
 }  # fmt: skip
 """Verbs that only read, and need no room."""
 
@@ -315,11 +315,11 @@ def _ingests(place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     with monkeypatch.context() as patch:
         patch.setattr(made_sources, "_read", reading)
         for name in SOURCES:
-            if f"ingest {name}" not in LONG:
+            if f"data ingest {name}" not in LONG:
                 directory = place / name
                 directory.mkdir(parents=True)
                 made_sources.SOURCES[name](directory)
-                found[f"ingest {name}"] = _words(*read[-1])
+                found[f"data ingest {name}"] = _words(*read[-1])
     return found
 
 

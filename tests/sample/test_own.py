@@ -12,7 +12,7 @@ from ssi_core.command.verb import DONE, REFUSED, USAGE, run
 from ssi_core.sample.own import write_own
 
 FILES = {"articles.jsonl", "links.csv", "clicks.csv", "clicks.toml"}
-WORDS = ["sample", "own", "--documents", "40", "--seed", "1", "--json"]
+WORDS = ["data", "sample", "own", "--size", "40", "--seed", "1", "--json"]
 
 
 @pytest.fixture
@@ -91,6 +91,6 @@ def test_a_file_that_holds_something_else_is_kept_without_force(place, capsys):
 
 def test_a_directory_alone_is_that_of_the_encyclopedia(place):
     for words in (["here"], ["encyclopedia", "there"], ["--json", "--seed", "1", "./own"]):
-        assert run(library, ["sample", *words, "--documents", "20"]) == DONE
+        assert run(library, ["data", "sample", *words, "--size", "20"]) == DONE
     assert all((place / name / "README.txt").is_file() for name in ("here", "there", "own"))
-    assert run(library, ["sample", "own"]) == USAGE
+    assert run(library, ["data", "sample", "own"]) == USAGE

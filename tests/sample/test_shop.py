@@ -75,7 +75,7 @@ def test_visits_in_blocks_go_on(monkeypatch):
 
 
 def test_the_verb_writes_a_shop_in_place_of_the_encyclopedia(tmp_path, capsys):
-    words = ["sample", str(tmp_path / "shop"), "--shop", "--documents", "40"]
+    words = ["data", "sample", str(tmp_path / "shop"), "--shop", "--size", "40"]
     assert run(library, words) == DONE
     assert "queries 400" in capsys.readouterr().out
     assert {*contents(tmp_path / "shop")} == {

@@ -156,7 +156,7 @@ def test_what_was_changed_is_named_and_not_served(statement, said, tmp_path):
     changes.put(ALL[:2])
     changes.drop(["d9"])
     damaged(path, statement)
-    message = f"{said}.*ssi store repair '{path}'"
+    message = f"{said}.*ssi data store repair '{path}'"
     with pytest.raises(DamagedDocuments, match=message), attempt():
         changes.read()
 
@@ -192,7 +192,7 @@ def test_a_change_is_whole_or_not_there(tmp_path):
 
 def test_a_file_that_holds_something_else_is_named(tmp_path):
     (tmp_path / "text.db").write_text("no database " * 100)
-    with pytest.raises(BadInput, match=r"text.db: no file of documents.*ssi restore"):
+    with pytest.raises(BadInput, match=r"text.db: no file of documents.*ssi ops restore"):
         Changes(tmp_path / "text.db")
     Changes(tmp_path / "later.db")
     with sqlite3.connect(tmp_path / "later.db") as connection:

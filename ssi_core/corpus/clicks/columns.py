@@ -194,7 +194,7 @@ class LogMap:
 def load_map(path: Path) -> LogMap:
     """Read a map; `BadInput` names the key that is unknown, missing or of a wrong kind."""
     path = Path(path)
-    remedy = "Write the map as 'ssi ingest clicks --help' shows it."
+    remedy = "Write the map as 'ssi data ingest clicks --help' shows it."
     return parse_map(inputs.read_toml(path, remedy), str(path))
 
 

@@ -174,8 +174,9 @@ class Listed:
             if (name := getattr(self._form, role)) and (name in header or name != usual[role])
         }
         remedy = (
-            f"Read it first, ssi ingest table {self.path.name} --column {{role}}=NAME --out texts, "
-            f"and name texts in its place; or say so in a map ([{self._side}] {{role}} = NAME)."
+            f"Read it first, ssi data ingest table {self.path.name} --column {{role}}=NAME --out "
+            f"texts, and name texts in its place; or say so in a map ([{self._side}] {{role}} = "
+            "NAME)."
         )
         form, needed = self._written, ("id", "text")
         return roles_of(self.path, names, declared, needed=needed, form=form, remedy=remedy)

@@ -1,7 +1,7 @@
 """The registry of sources: a line for each, and nothing else knows their names.
 
-The verbs of ``ssi ingest``, the forms of the flows and ``ssi.read(..., source=NAME)`` follow from
-the class of a source.
+The verbs of ``ssi data ingest``, the forms of the flows and ``ssi.read(..., source=NAME)`` follow
+from the class of a source.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def source_of(path: Path) -> str:
             return name
     raise BadInput(
         f"{path}: its name does not say which source it is of. Name it .jsonl, .csv, .tsv, "
-        ".parquet or .xml, or read it with the verb of its source ('ssi ingest --help')."
+        ".parquet or .xml, or read it with the verb of its source ('ssi data ingest --help')."
         if path.exists()
         else f"{path}: there is no such file. Check the path."
     )

@@ -30,17 +30,19 @@ class Anchors(Dumps):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
-        "ssi ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
+        "ssi data ingest anchors enwiki-pages-articles.xml.bz2 --out anchors",
+        "ssi data ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
     )
     origin = "anchors"
     builder = "ssi_core.corpus.wiki.anchors:build"
 
     judgements: Path | None = Field(
-        default=None, description="Discernatron's directory, or a table of query, document, grade"
+        default=None,
+        description="Judgements: the directory of Discernatron, or a table of query, document and "
+        "grade",
     )
     equal: Literal["keep", "drop"] = Field(
-        default="keep", description="Pairs whose words are the title itself: keep or drop"
+        default="keep", description="Whether to keep or drop pairs whose words are the title itself"
     )
 
     def inputs(self) -> Sequence[Path]:

@@ -90,14 +90,15 @@ class Clicks(Tabular):
 
     flow = "ingest-clicks"
     examples = (
-        "ssi ingest clicks log.csv --documents articles.jsonl --out clicks",
-        "ssi ingest clicks log.csv --column document=landing_page --out clicks",
-        "ssi ingest clicks log.csv.gz --map map.toml --out clicks",
-        "ssi ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents ads.tsv.gz",
-        "ssi ingest clicks log-*.jsonl --map map.toml --clicks weighted",
-        "ssi ingest clicks queries.json --map map.toml --language pt",
-        "ssi ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
-        "ssi ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
+        "ssi data ingest clicks log.csv --documents articles.jsonl --out clicks",
+        "ssi data ingest clicks log.csv --column document=landing_page --out clicks",
+        "ssi data ingest clicks log.csv.gz --map map.toml --out clicks",
+        "ssi data ingest clicks clicks.tsv.gz --map map.toml --queries corpus --documents "
+        "ads.tsv.gz",
+        "ssi data ingest clicks log-*.jsonl --map map.toml --clicks weighted",
+        "ssi data ingest clicks queries.json --map map.toml --language pt",
+        "ssi data ingest clicks clicks.tsv --map map.toml --judgements qrels.txt --out clicks",
+        "ssi data ingest clicks tuesday.csv --map map.toml --since clicks --out clicks-2",
     )
 
     paths: tuple[Path, ...] = files(
@@ -107,30 +108,31 @@ class Clicks(Tabular):
         None, "TOML file that names the columns, where their names and --column do not", "--map"
     )
     queries: Path | None = Field(
-        default=None, description="Collection or table of the queries' texts"
+        default=None, description="Texts of the queries: a collection or a table"
     )
     documents: Path | None = Field(
-        default=None, description="Collection or table of the documents' texts"
+        default=None, description="Texts of the documents: a collection or a table"
     )
     judgements: Path | None = Field(
-        default=None, description="Table of query, document and grade, or TREC's qrels"
+        default=None,
+        description="Judgements: a table of query, document and grade, or TREC's qrels",
     )
     language: str | None = Field(
         default=None,
-        description="Of the texts of both sides, in the place of the map's: zh, ja, en, ..., any",
+        description="Language of both sides, in place of that of the map: zh, ja, en, ..., any",
     )
     clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
         default=None,
         description="Clicks that count, and their weight; see above. Empty: first, or all where "
         "the log has no positions",
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
     since: Path | None = Field(
         default=None,
-        description="Clicks of earlier logs: only lines that they have not read are read",
+        description="Collection of earlier logs. Only lines that it has not read are read",
     )
 
     def fetched(self, progress: Progress | None = None) -> Source:

@@ -22,7 +22,7 @@ class Feeds(Source):
     out, and counted.
     """
 
-    examples = ("ssi ingest feeds my-feeds/ --out corpus",)
+    examples = ("ssi data ingest feeds my-feeds/ --out corpus",)
     origin = "feeds"
     builder = "ssi_core.corpus.web.feeds:build"
 

@@ -27,8 +27,8 @@ class Folder(Source):
     """
 
     examples = (
-        "ssi ingest folder site/ --out corpus",
-        "ssi ingest folder site/ --since corpus --out corpus-2",
+        "ssi data ingest folder site/ --out corpus",
+        "ssi data ingest folder site/ --since corpus --out corpus-2",
     )
     origin = "folder"
     builder = "ssi_core.corpus.web.folder:build"
@@ -37,7 +37,7 @@ class Folder(Source):
     language: str | None = LANGUAGE
     since: Path | None = Field(
         default=None,
-        description="Collection of an earlier state: only pages that changed are parsed",
+        description="Collection of an earlier state. Only pages that changed are parsed",
     )
 
     @classmethod

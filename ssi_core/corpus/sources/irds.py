@@ -36,12 +36,12 @@ class IrDatasets(Source):
 
     The package (pip install ir_datasets) and the data must be there; nothing is downloaded. NAME is
     such as cranfield or beir/scifact/test. Of a name without judgements, such as beir/scifact, the
-    parts train, dev (or valid) and test are read, and their sides are kept for 'ssi features
+    parts train, dev (or valid) and test are read, and their sides are kept for 'ssi data features
     --split given'. Grades are kept with what they mean. One below 0 is 0 where the collection says
     what it means; else nobody judged the pair.
     """
 
-    examples = ("ssi ingest ir-datasets beir/scifact --out corpus",)
+    examples = ("ssi data ingest ir-datasets beir/scifact --out corpus",)
     origin = "ir_datasets"
 
     name: str = Field(
@@ -82,7 +82,7 @@ def _package() -> ModuleType:
     except ImportError:
         raise BadInput(
             "the package ir_datasets is not installed. Install it: pip install ir_datasets. Or "
-            "read the files of the collection: ssi ingest beir, ssi ingest trec."
+            "read the files of the collection: ssi data ingest beir, ssi data ingest trec."
         ) from None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Beir(Source):
     """Read a collection in the format of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv."""
 
-    examples = ("ssi ingest beir scifact/ --out corpus",)
+    examples = ("ssi data ingest beir scifact/ --out corpus",)
     origin = "beir"
     builder = "ssi_core.corpus.judged.beir:build"
 
@@ -47,15 +47,17 @@ class Beir(Source):
 class Trec(Source):
     """Read a collection of TREC: documents in SGML, topics, judgements."""
 
-    examples = ("ssi ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",)
+    examples = (
+        "ssi data ingest trec docs/*.gz --topics topics.txt --qrels qrels.txt --out corpus",
+    )
     origin = "trec"
     builder = "ssi_core.corpus.judged.trec:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Files of documents")
-    topics: Path = Field(description="Topics, or lines: number, tab, query")
-    qrels: Path = Field(description="Query, iteration, document, grade")
+    topics: Path = Field(description="Topics file, or lines with a number, a tab and a query")
+    qrels: Path = Field(description="Judgements: lines with query, iteration, document and grade")
     fields: tuple[Literal["title", "desc", "narr"], ...] = option(
-        ("title",), "Fields of a topic that make its query; may be repeated", "--field"
+        ("title",), "Field of a topic that is part of its query. Can be repeated", "--field"
     )
     language: str | None = LANGUAGE
 
@@ -76,7 +78,7 @@ class Trec(Source):
 
 
 class Judged(Tabular):
-    """Add judged queries to a collection of documents, such as one of 'ssi ingest folder'.
+    """Add judged queries to a collection of documents, such as one of 'ssi data ingest folder'.
 
     Queries are a table with the columns id and text (or _id, as BEIR has it), lines of an id, a tab
     and the query, or topics of TREC. Judgements are a table with the columns query, document and
@@ -84,13 +86,17 @@ class Judged(Tabular):
     collection, which of a folder is its path. Links are kept.
     """
 
-    examples = ("ssi ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",)
+    examples = (
+        "ssi data ingest judged corpus --queries queries.tsv --qrels qrels.tsv --out judged",
+    )
     origin = "judged"
     builder = "ssi_core.corpus.judged.queries:build"
 
-    paths: tuple[Path, ...] = directory("Collection of 'ssi ingest'")
-    queries: Path = Field(description="Queries: id and text")
-    qrels: Path = Field(description="Judgements: query, document and grade")
+    paths: tuple[Path, ...] = directory("Collection of 'ssi data ingest'")
+    queries: Path = Field(description="Table of queries, with the columns id and text")
+    qrels: Path = Field(
+        description="Table of judgements, with the columns query, document and grade"
+    )
 
     @classmethod
     def roles(cls) -> Collection[str]:

@@ -18,7 +18,7 @@ class Mates(Source):
     """Find mates: documents of two languages on one subject.
 
     Queries are in the language of the first corpus, documents in that of the second. Ingest the
-    two corpora first, with 'ssi ingest wikipedia'.
+    two corpora first, with 'ssi data ingest wikipedia'.
 
     A title that is a redirect counts for the page that it leads to; each document is in one pair
     at most.
@@ -27,15 +27,16 @@ class Mates(Source):
     flow = "ingest-mates"
     builder = "ssi_core.corpus.mates.pairing:build"
     examples = (
-        "ssi ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
-        "ssi ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
-        "ssi ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out mates",
+        "ssi data ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
+        "ssi data ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
+        "ssi data ingest mates --wikitext jawiki-pages-articles.xml.bz2 --corpora ja en --out "
+        "mates",
     )
 
     langlinks: Path | None = Field(
-        default=None, description="*-langlinks.sql(.gz) of one of the two wikis"
+        default=None, description="Language links of one of the two wikis: *-langlinks.sql(.gz)"
     )
-    wikidata: Path | None = Field(default=None, description="JSON dump of Wikidata, .bz2 or .gz")
+    wikidata: Path | None = Field(default=None, description="JSON dump of Wikidata (.bz2 or .gz)")
     wikitext: Path | None = Field(
         default=None,
         description="Dump before 2013 of one of the two wikis, with links such as [[ja:...]] in "
@@ -43,13 +44,13 @@ class Mates(Source):
     )
     corpora: tuple[Path, Path] | None = option(
         None,
-        "The two corpora, such as the Japanese and the English one",
+        "The two collections, such as the Japanese and the English one",
         "--corpora",
         "QUERIES DOCUMENTS",
     )
     dictionary: Path | None = Field(
         default=None,
-        description="File to translate queries by: a term, a tab, a translation a line",
+        description="Dictionary for queries: lines with a term, a tab and a translation",
     )
     processes: int | None = PROCESSES
 
@@ -64,7 +65,7 @@ class Mates(Source):
         if len(self._files) != 1:
             raise ValueError(
                 "give one of --langlinks, --wikidata, --wikitext. The articles of Kyoto are a "
-                "source of their own: ssi ingest kyoto DIRECTORY"
+                "source of their own: ssi data ingest kyoto DIRECTORY"
             )
         if self.corpora is None:
             raise ValueError("give the two corpora: --corpora QUERIES DOCUMENTS")

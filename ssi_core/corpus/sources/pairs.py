@@ -25,8 +25,9 @@ class Pairs(Tabular):
 
     flow = "ingest-mates"
     examples = (
-        "ssi ingest pairs ja-en.tsv --out mates",
-        "ssi ingest pairs corpus.csv --column query=german --column document=english --out mates",
+        "ssi data ingest pairs ja-en.tsv --out mates",
+        "ssi data ingest pairs corpus.csv --column query=german --column document=english --out "
+        "mates",
     )
     origin = "pairs"
     builder = "ssi_core.corpus.mates.pairs:build"
@@ -40,7 +41,7 @@ class Pairs(Tabular):
     )
     dictionary: Path | None = Field(
         default=None,
-        description="File to translate queries by: a term, a tab, a translation a line",
+        description="Dictionary that translates queries: a line has a term, a tab, a translation",
     )
 
     @classmethod

@@ -28,23 +28,23 @@ class Table(Tabular):
     """
 
     examples = (
-        "ssi ingest table articles.jsonl --links links.csv --out corpus",
-        "ssi ingest table part-*.parquet --column text=body --label category",
-        "ssi ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
-        "ssi ingest table tuesday.jsonl --since corpus --out corpus-2",
+        "ssi data ingest table articles.jsonl --links links.csv --out corpus",
+        "ssi data ingest table part-*.parquet --column text=body --label category",
+        "ssi data ingest table articles.jsonl --links links.tsv --column anchor=label --out corpus",
+        "ssi data ingest table tuesday.jsonl --since corpus --out corpus-2",
     )
     origin = "table"
     builder = "ssi_core.corpus.tables.documents:build"
 
     paths: tuple[Path, ...] = files("DOCUMENTS", "Tables of documents")
-    links: tuple[Path, ...] = Field(default=(), description="A table of links; may be repeated")
+    links: tuple[Path, ...] = Field(default=(), description="Table of links. Can be repeated")
     labels: tuple[str, ...] = option(
-        (), "A column to slice measures by; may be repeated", "--label"
+        (), "Column by whose values measures are sliced. Can be repeated", "--label"
     )
     language: str | None = LANGUAGE
     since: Path | None = Field(
         default=None,
-        description="Collection of an earlier state: only JSON lines that changed are parsed",
+        description="Collection of an earlier state. Only JSON lines that changed are parsed",
     )
 
     def inputs(self) -> Sequence[Path]:

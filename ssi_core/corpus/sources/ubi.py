@@ -39,9 +39,9 @@ class Ubi(Tabular):
     origin = "ubi"
     builder = "ssi_core.corpus.clicks.ubi:build"
     examples = (
-        "ssi ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
-        "ssi ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
-        "ssi ingest ubi judgements.json --documents products --out judged",
+        "ssi data ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
+        "ssi data ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
+        "ssi data ingest ubi judgements.json --documents products --out judged",
     )
 
     paths: tuple[Path, ...] = files(
@@ -53,18 +53,18 @@ class Ubi(Tabular):
         "may name; empty: their descriptions",
     )
     actions: tuple[str, ...] = option(
-        ("click",), "Action that counts as a click; may be repeated", "--action"
+        ("click",), "Action that counts as a click. Can be repeated", "--action"
     )
     shown_by: tuple[str, ...] = Field(
-        default=("impression",), description="Action that shows an object; may be repeated"
+        default=("impression",), description="Action that shows an object. Can be repeated"
     )
     language: str | None = LANGUAGE
     clicks: Literal["all", "first", "weighted", "inverse"] = Field(
-        default="all", description="Clicks that count, as 'ssi ingest clicks --help' explains"
+        default="all", description="Clicks that count, as 'ssi data ingest clicks --help' explains"
     )
-    clip: float = Field(default=10.0, ge=1, description="Of inverse: the largest weight of a click")
+    clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(
-        default=0.05, ge=0, le=1, description="Share of rows that may go into quarantine"
+        default=0.05, ge=0, le=1, description="Maximum share of rows that go into quarantine"
     )
 
     @classmethod

@@ -50,9 +50,10 @@ class Wikipedia(Dumps):
     """
 
     examples = (
-        "ssi ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
-        "ssi ingest wikipedia --download simplewiki --out corpus",
-        "ssi ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out corpus-2",
+        "ssi data ingest wikipedia enwiki-pages-articles.xml.bz2 --out corpus",
+        "ssi data ingest wikipedia --download simplewiki --out corpus",
+        "ssi data ingest wikipedia enwiki-20240602-pages-articles.xml.bz2 --since corpus --out "
+        "corpus-2",
     )
     origin = "wikipedia"
     builder = "ssi_core.corpus.wiki.mediawiki:build"
@@ -61,16 +62,16 @@ class Wikipedia(Dumps):
     download: str | None = Field(
         default=None,
         pattern=r"^[a-z0-9_\-]+$",
-        description="Fetch the dump of this wiki first, such as simplewiki",
+        description="Wiki whose dump is downloaded first, such as simplewiki",
     )
     date: str = Field(
         default="latest",
         pattern=r"^(latest|\d{8})$",
-        description="Date of that dump: YYYYMMDD or latest",
+        description="Date of the downloaded dump: YYYYMMDD or latest",
     )
     since: Path | None = Field(
         default=None,
-        description="Corpus of an earlier dump of this wiki: only pages that changed are parsed",
+        description="Collection of an earlier dump of the wiki. Only pages that changed are parsed",
     )
     where: str = WHERE
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.fields import pairs_of, values_of
+from ssi_core.command.fields import PATH, argument, option, values_of
 from ssi_core.command.models import experiment_run
+from ssi_core.command.options import SAVE, SEED, K
 from ssi_core.command.results import write_result
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,16 +22,18 @@ if TYPE_CHECKING:
     from ssi_core.guests.codes.base import Hasher
     from ssi_core.recorder import RowRecorder
 
-_PATH = click.Path(path_type=Path)
-_METHODS = "sth,sths,lsi,lch,spectral,lsh"
+_METHODS = ("sth", "sths", "lsi", "lch", "spectral", "lsh")
+RADIUS: Any = option(
+    1, "Number of bits in which codes can differ from the code of a text.", ge=0, le=1024
+)
 
 
 @click.group(
     cls=Verbs,
     examples=(
-        "ssi codes compare reuters21578.tar.gz",
-        "ssi codes fit texts.jsonl --method sth --bits 32 --out codes",
-        'ssi codes search codes "crude oil prices"',
+        "ssi rank codes compare reuters21578.tar.gz",
+        "ssi rank codes fit texts.jsonl --method sth --bits 32 --out codes",
+        'ssi rank codes search codes "crude oil prices"',
     ),
 )
 def codes() -> None:
@@ -41,22 +44,35 @@ def codes() -> None:
     """
 
 
-@codes.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Settings of ``ssi rank codes compare``."""
+
+    data: Path = argument("DATA", type=PATH)
+    methods: tuple[str, ...] = option(
+        _METHODS, "Methods to compare; docs/hash-codes.md lists all.", metavar="A,B", separator=","
+    )
+    lengths: tuple[int, ...] = option(
+        (4, 8, 16, 32, 64),
+        "Lengths of the codes, in bits.",
+        metavar="N,N",
+        separator=",",
+        ge=1,
+        le=1024,
+    )
+    radius: int = RADIUS
+    seed: int = SEED
+    save: Path | None = SAVE
+
+
+@codes.verb(
+    CompareSettings,
     examples=(
-        "ssi codes compare reuters21578.tar.gz --save reuters.json",
-        "ssi codes compare texts.jsonl --methods sth,lsi --bits 8,16 --radius 2",
+        "ssi rank codes compare reuters21578.tar.gz --save reuters.json",
+        "ssi rank codes compare texts.jsonl --methods sth,lsi --lengths 8,16 --radius 2",
     ),
 )
-@click.argument("data", type=_PATH)
-@click.option("--methods", default=_METHODS, show_default=True, metavar="A,B")
-@click.option("--bits", default="4,8,16,32,64", show_default=True, metavar="B,B")
-@click.option("--radius", type=click.IntRange(0, 1024), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(
-    data: Path, methods: str, bits: str, radius: int, seed: int, save: Path | None
-) -> Outcome:
+def compare(given: CompareSettings) -> Outcome:
     """Measure methods by the classes of the training texts in the ball of each test text.
 
     Precision and recall of the ball, and the accuracy of the class that most texts in it have, for
@@ -67,23 +83,30 @@ def compare(
     from ssi_core.guests.codes.hashers import hasher_named
     from ssi_core.guests.codes.sources import read_labelled
 
-    lengths = _lengths(bits)
-    names = list(dict.fromkeys(methods.split(",")))
-    hashers = [hasher_named(name, {"seed": seed}, "--methods") for name in names]
+    names = dict.fromkeys(given.methods)
+    hashers = [hasher_named(name, {"seed": given.seed}, "--methods") for name in names]
     with progress("read") as tell:
-        texts = read_labelled(data, tell)
+        texts = read_labelled(given.data, tell)
+
+    lengths = sorted({*given.lengths})
+    bits = ",".join(map(str, given.lengths))
 
     def recorded(hasher: Hasher) -> AbstractContextManager[RowRecorder | None]:
-        parameters = {"hasher": hasher.name, **asdict(hasher), "lengths": bits, "radius": radius}
+        parameters = {
+            "hasher": hasher.name,
+            **asdict(hasher),
+            "lengths": bits,
+            "radius": given.radius,
+        }
         del parameters["bits"]
-        return experiment_run("codes", hasher.name, data, parameters)
+        return experiment_run("codes", hasher.name, given.data, parameters)
 
     with progress("codes") as tell:
         result = computed(
-            texts, hashers, lengths=lengths, radius=radius, recorded=recorded, progress=tell
+            texts, hashers, lengths=lengths, radius=given.radius, recorded=recorded, progress=tell
         )
-    if save is not None:
-        write_result(save, result)
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         _show_curves(console, result)
@@ -91,94 +114,118 @@ def compare(
     return Outcome(result, show)
 
 
-@codes.command(
-    cls=Verb,
-    examples=("ssi codes fit reuters21578.tar.gz --method sths --set neighbours=10 --out codes",),
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Settings of ``ssi rank codes fit``."""
+
+    data: Path = argument("DATA", type=PATH)
+    method: str = option("sth", "Method that learns the codes; docs/hash-codes.md lists all.")
+    bits: int = option(16, "Length of a code, in bits.", ge=1, le=1024)
+    settings_: dict[str, str] = option(
+        {}, "Hyper-parameter of the method. Can be repeated.", flag="--set", metavar="NAME=VALUE"
+    )
+    out: Path = option(..., "Directory to write the codes into.", type=PATH)
+
+
+@codes.verb(
+    FitSettings,
+    examples=(
+        "ssi rank codes fit reuters21578.tar.gz --method sths --set neighbours=10 --out codes",
+    ),
 )
-@click.argument("data", type=_PATH)
-@click.option("--method", default="sth", show_default=True, help="docs/hash-codes.md has all.")
-@click.option("--bits", type=click.IntRange(1, 1024), default=16, show_default=True)
-@click.option(
-    "--set",
-    "settings_",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=pairs_of,
-    help="A hyper-parameter of the method.",
-)
-@click.option("--out", type=_PATH, required=True, help="Directory of the codes to write.")
-def fit(data: Path, method: str, bits: int, settings_: dict[str, str], out: Path) -> Outcome:
+def fit(given: FitSettings) -> Outcome:
     """Learn codes of the training texts, and measure them by the test texts."""
     from ssi_core.guests.codes.hashers import hasher_named
     from ssi_core.guests.codes.measures import TITLES, ball_measures
     from ssi_core.guests.codes.model import CodeModel
     from ssi_core.guests.codes.sources import read_labelled
 
-    hasher = hasher_named(method, {**values_of(settings_), "bits": bits}, "--set")
+    hasher = hasher_named(given.method, {**values_of(given.settings_), "bits": given.bits}, "--set")
     with progress("read") as tell:
-        texts = read_labelled(data, tell)
+        texts = read_labelled(given.data, tell)
     train, test = texts.train, texts.test
     with progress("fit"):
         model = CodeModel.of(hasher, train.texts, train.labels, train.ids)
-    model.save(out)
+    model.save(given.out)
     queries = model.encode(test.texts)
     measures = ball_measures(model.fitted.codes, train.labels, queries, test.labels)
-    value: dict[str, Any] = {"path": str(out), "method": method, "bits": bits}
+    value: dict[str, Any] = {"path": str(given.out), "method": given.method, "bits": given.bits}
     value |= {"texts": len(train), "facts": model.fitted.facts}
     value["measures"] = {name: float(one.mean()) for name, one in measures.items()}
 
     def show(console: Console) -> None:
-        console.print(f"codes {out}: {len(train):,} texts, {bits} bits ({method}); radius 1:")
+        console.print(
+            f"codes {given.out}: {len(train):,} texts, {given.bits} bits ({given.method}); "
+            "radius 1:"
+        )
         for name, one in value["measures"].items():
             console.print(f"  {TITLES[name]:13} {one:.4f}")
 
     return Outcome(value, show)
 
 
-@codes.command(
-    cls=Verb,
-    examples=('ssi codes search codes "crude oil prices" --radius 2 -k 5',),
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """Settings of ``ssi rank codes search``."""
+
+    model: Path = argument("MODEL", type=PATH)
+    text: str = argument("TEXT")
+    radius: int = RADIUS
+    k: int = K
+
+
+@codes.verb(
+    SearchSettings, examples=('ssi rank codes search codes "crude oil prices" --radius 2 -k 5',)
 )
-@click.argument("model", type=_PATH)
-@click.argument("text")
-@click.option("--radius", type=click.IntRange(0, 1024), default=1, show_default=True)
-@click.option("-k", "most", type=click.IntRange(min=1), default=10, show_default=True)
-def search(model: Path, text: str, radius: int, most: int) -> Outcome:
+def search(given: SearchSettings) -> Outcome:
     """List texts whose codes differ from that of TEXT in at most --radius bits, nearest first."""
     import numpy as np
 
     from ssi_core.guests.codes.model import CodeModel
 
-    loaded = CodeModel.load(model)
-    code = loaded.encode((text,))[0]
-    rows = loaded.index().search(code, radius)
+    loaded = CodeModel.load(given.model)
+    code = loaded.encode((given.text,))[0]
+    rows = loaded.index().search(code, given.radius)
     far = np.bitwise_count(loaded.fitted.codes[rows] ^ code).sum(axis=1)
     hits = [
         {"id": loaded.ids[row], "distance": int(distance)}
-        for row, distance in zip(rows[:most].tolist(), far[:most], strict=True)
+        for row, distance in zip(rows[: given.k].tolist(), far[: given.k], strict=True)
     ]
     value = {"texts": len(rows), "hits": hits}
 
     def show(console: Console) -> None:
-        console.print(f"{len(rows):,} texts within {radius}")
+        console.print(f"{len(rows):,} texts within {given.radius}")
         for hit in hits:
             console.print(f"  {hit['distance']} {hit['id']}", markup=False)
 
     return Outcome(value, show)
 
 
-@codes.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class HubsSettings:
+    """Settings of ``ssi rank codes hubs``."""
+
+    data: Path = argument("DATA", type=PATH)
+    dimensions: tuple[int, ...] = option(
+        (2, 5, 10, 20, 50, 100),
+        "Numbers of dimensions of LSI.",
+        metavar="N,N",
+        separator=",",
+        ge=1,
+        le=1024,
+    )
+    k: int = option(10, "Number of nearest texts to look at.", ge=1, le=1000)
+    save: Path | None = SAVE
+
+
+@codes.verb(
+    HubsSettings,
     examples=(
-        "ssi codes hubs 20news-bydate.tar.gz",
-        "ssi codes hubs texts.jsonl --dimensions 5,50 -k 5",
+        "ssi rank codes hubs 20news-bydate.tar.gz",
+        "ssi rank codes hubs texts.jsonl --dimensions 5,50 -k 5",
     ),
 )
-@click.argument("data", type=_PATH)
-@click.option("--dimensions", default="2,5,10,20,50,100", show_default=True, metavar="N,N")
-@click.option("-k", type=click.IntRange(1, 1000), default=10, show_default=True)
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def hubs(data: Path, dimensions: str, k: int, save: Path | None) -> Outcome:
+def hubs(given: HubsSettings) -> Outcome:
     """Measure hubs among the training texts: texts that are near very many others.
 
     S_Nk is the skewness of how many texts have a text among their k nearest; BN_k the share of
@@ -188,18 +235,19 @@ def hubs(data: Path, dimensions: str, k: int, save: Path | None) -> Outcome:
     from ssi_core.guests.codes.hubness import hub_curves
     from ssi_core.guests.codes.sources import read_labelled
 
-    numbers = _lengths(dimensions, "--dimensions")
     with progress("read") as tell:
-        texts = read_labelled(data, tell)
+        texts = read_labelled(given.data, tell)
     with progress("hubs") as tell:
-        result = hub_curves(texts, dimensions=numbers, k=k, progress=tell)
-    if save is not None:
-        write_result(save, result)
+        result = hub_curves(texts, dimensions=sorted({*given.dimensions}), k=given.k, progress=tell)
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         from ssi_core.command.text import plain_table
 
-        console.print(f"{result['collection']}: {result['train']:,} texts, k = {k}", style="bold")
+        console.print(
+            f"{result['collection']}: {result['train']:,} texts, k = {given.k}", style="bold"
+        )
         lines = [
             [
                 row["space"],
@@ -213,14 +261,6 @@ def hubs(data: Path, dimensions: str, k: int, save: Path | None) -> Outcome:
         console.print(plain_table(["space", " features", " texts", " S_Nk", " BN_k"], lines))
 
     return Outcome(result, show)
-
-
-def _lengths(text: str, option: str = "--bits") -> list[int]:
-    """Return lengths of codes, or numbers of dimensions, from the text of an option."""
-    parts = text.split(",")
-    if not all(part.isdecimal() and 1 <= int(part) <= 1024 for part in parts):
-        raise click.UsageError(f"{option} {text}: expected numbers from 1 to 1024, such as 8,16.")
-    return sorted({int(part) for part in parts})
 
 
 def _show_curves(console: Console, result: Mapping[str, Any]) -> None:

@@ -106,7 +106,7 @@ class Hasher:
         return rows
 
     def save(self, directory: str | Path) -> None:
-        """Write the codes to a directory, which ``ssi codes search`` takes as a MODEL.
+        """Write the codes to a directory, which ``ssi rank codes search`` takes as a MODEL.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Hasher:
 
     @classmethod
     def load(cls, directory: str | Path) -> Hasher:
-        """Read codes that ``save`` or ``ssi codes fit`` has written.
+        """Read codes that ``save`` or ``ssi rank codes fit`` has written.
 
         Parameters
         ----------

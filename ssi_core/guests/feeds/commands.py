@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
+from ssi_core.command.options import SAVE, SEED
 from ssi_core.command.results import write_result
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.recorder import RowRecorder
 
-_PATH = click.Path(path_type=Path)
-
 
 @click.group(
     cls=Verbs,
     examples=(
-        "ssi feeds write corpus my-feeds --topics categories.tsv.gz",
-        "ssi feeds compare my-feeds --save feeds.json",
-        "ssi ingest feeds my-feeds --out entries",
+        "ssi rank feeds write corpus my-feeds --topics categories.tsv.gz",
+        "ssi rank feeds compare my-feeds --save feeds.json",
+        "ssi data ingest feeds my-feeds --out entries",
     ),
 )
 def feeds() -> None:
@@ -38,19 +39,30 @@ def feeds() -> None:
     """
 
 
-@feeds.command(cls=Verb, examples=("ssi feeds compare my-feeds --entries 5,10 --save feeds.json",))
-@click.argument("directory", type=_PATH)
-@click.option("--entries", default="5,10,20,40", show_default=True, metavar="N,N")
-@click.option(
-    "--match",
-    type=click.Choice(("all", "any")),
-    default="all",
-    show_default=True,
-    help="Terms of a topic that an element must have.",
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Settings of ``ssi rank feeds compare``."""
+
+    directory: Path = argument("DIRECTORY", type=PATH)
+    entries: tuple[int, ...] = option(
+        (5, 10, 20, 40),
+        "Numbers of entries of a feed to read.",
+        metavar="N,N",
+        separator=",",
+        ge=1,
+        le=1000,
+    )
+    match: Literal["all", "any"] = option(
+        "all", "Whether an element must have all terms of a topic, or any of them."
+    )
+    seed: int = SEED
+    save: Path | None = SAVE
+
+
+@feeds.verb(
+    CompareSettings, examples=("ssi rank feeds compare my-feeds --entries 5,10 --save feeds.json",)
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(directory: Path, entries: str, match: Any, seed: int, save: Path | None) -> Outcome:
+def compare(given: CompareSettings) -> Outcome:
     """Measure all sets of elements with each number of entries, beside what the paper prints.
 
     A linear SVM judges each pair of feed and topic, over five folds of the topics; C, and the
@@ -60,24 +72,28 @@ def compare(directory: Path, entries: str, match: Any, seed: int, save: Path | N
     from ssi_core.corpus.web.feeds import read_feeds
     from ssi_core.guests.feeds.compare import compare as computed
 
-    numbers = _numbers(entries)
     skipped: Counter[str] = Counter()
     with progress("read") as tell:
-        read = list(read_feeds(directory, skipped, tell))
+        read = list(read_feeds(given.directory, skipped, tell))
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
     ) -> AbstractContextManager[RowRecorder | None]:
-        return experiment_run("feeds", label, directory, parameters)
+        return experiment_run("feeds", label, given.directory, parameters)
 
     with progress("feeds") as tell:
         result = computed(
-            read, name=directory.name, entries=numbers, match=match, seed=seed, recorded=recorded,
+            read,
+            name=given.directory.name,
+            entries=sorted({*given.entries}),
+            match=given.match,
+            seed=given.seed,
+            recorded=recorded,
             progress=tell,
-        )  # fmt: skip
+        )
     result["skipped"] = dict(skipped)
-    if save is not None:
-        write_result(save, result)
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         _show(console, result)
@@ -85,24 +101,28 @@ def compare(directory: Path, entries: str, match: Any, seed: int, save: Path | N
     return Outcome(result, show)
 
 
-@feeds.command(
-    cls=Verb, examples=("ssi feeds write corpus my-feeds --topics categories.tsv.gz --most 10",)
+@dataclass(frozen=True, kw_only=True)
+class WriteSettings:
+    """Settings of ``ssi rank feeds write``."""
+
+    collection: Path = argument("COLLECTION", type=PATH)
+    out: Path = argument("OUT", type=PATH)
+    topics: Path = option(
+        ...,
+        "Table of document ids and topics, with a tab between them. It can be packed (.gz).",
+        type=PATH,
+    )
+    least: int = option(3, "Minimum number of documents of a topic that becomes feeds.", ge=1)
+    most: int = option(20, "Maximum number of feeds of a topic.", ge=1)
+    entries: int = option(50, "Maximum number of entries of a feed.", flag="--max-entries", ge=1)
+    seed: int = SEED
+
+
+@feeds.verb(
+    WriteSettings,
+    examples=("ssi rank feeds write corpus my-feeds --topics categories.tsv.gz --most 10",),
 )
-@click.argument("collection", type=_PATH)
-@click.argument("out", type=_PATH)
-@click.option(
-    "--topics",
-    type=_PATH,
-    required=True,
-    help="Table of document ids and topics, with a tab between them; perhaps .gz.",
-)
-@click.option("--least", type=click.IntRange(min=1), default=3, show_default=True)
-@click.option("--most", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--entries", type=click.IntRange(min=1), default=50, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-def write(
-    collection: Path, out: Path, topics: Path, least: int, most: int, entries: int, seed: int
-) -> Outcome:
+def write(given: WriteSettings) -> Outcome:
     """Write feeds that are made of a collection, in Atom and in RSS by turns.
 
     For each topic of --least documents or more, --most of them become feeds. The entries of a feed
@@ -111,30 +131,22 @@ def write(
     from ssi_core.collection import open_collection
     from ssi_core.guests.feeds.writing import draw, known_ids, read_topics, write_feeds
 
-    opened = open_collection(collection)
-    named, unknown = read_topics(topics, known_ids(opened))
-    drawn = draw(named, least, most, seed)
+    opened = open_collection(given.collection)
+    named, unknown = read_topics(given.topics, known_ids(opened))
+    drawn = draw(named, given.least, given.most, given.seed)
     with progress("write") as tell:
-        counts = write_feeds(opened, drawn, out, entries=entries, progress=tell)
-    value: dict[str, Any] = {"path": str(out), **counts, "rows_of_no_document": unknown}
+        counts = write_feeds(opened, drawn, given.out, entries=given.entries, progress=tell)
+    value: dict[str, Any] = {"path": str(given.out), **counts, "rows_of_no_document": unknown}
 
     def show(console: Console) -> None:
         console.print(
-            f"{out}: {counts['feeds']:,} feeds with {counts['entries']:,} entries, on "
+            f"{given.out}: {counts['feeds']:,} feeds with {counts['entries']:,} entries, on "
             f"{counts['topics']:,} topics"
         )
         if unknown:
-            console.print(f"  rows of {topics} without a document or a topic: {unknown:,}")
+            console.print(f"  rows of {given.topics} without a document or a topic: {unknown:,}")
 
     return Outcome(value, show)
-
-
-def _numbers(text: str) -> list[int]:
-    """Return numbers of entries, from the text of an option."""
-    parts = text.split(",")
-    if not all(part.isdecimal() and 1 <= int(part) <= 1000 for part in parts):
-        raise click.UsageError(f"--entries {text}: expected numbers from 1 to 1000, such as 10,20.")
-    return sorted({int(part) for part in parts})
 
 
 def _show(console: Console, result: Mapping[str, Any]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ssi_core.command.fields import pairs_of, values_of
+from ssi_core.command.fields import PATH, argument, option, values_of
 from ssi_core.command.models import experiment_run
+from ssi_core.command.options import SAVE, SET
 from ssi_core.command.results import write_result
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,52 +22,46 @@ if TYPE_CHECKING:
     from ssi_core.guests.profiles.events import Events
     from ssi_core.recorder import RowRecorder
 
-_PATH = click.Path(path_type=Path)
 _SHOWN = 12
-_TOKENS = click.option(
-    "--tokens", metavar="A,B", help="Some of texts, labels, words. Else texts and their labels."
-)
-_SET = click.option(
-    "--set",
-    "settings_",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=pairs_of,
-    help="A hyper-parameter of the profiles.",
+TOKENS: Any = option(
+    (),
+    "Kinds of tokens to use: some of texts, labels, words. [default: texts and their labels]",
+    metavar="A,B",
+    separator=",",
 )
 
 
 @click.group(
     cls=Verbs,
     examples=(
-        "ssi profiles compare clicks --save profiles.json",
-        "ssi profiles fit clicks --set clusters=30 --out profiles",
-        "ssi profiles show profiles --user p00012",
+        "ssi rank profiles compare clicks --save profiles.json",
+        "ssi rank profiles fit clicks --set clusters=30 --out profiles",
+        "ssi rank profiles show profiles --user p00012",
     ),
 )
 def profiles() -> None:
     """Describe users by the tokens that tell most about them, and predict their later clicks.
 
-    COLLECTION has a log of clicks with users and times ('ssi ingest clicks'). An action is a token
-    such as click-Napoleon or page-category:History.
+    COLLECTION has a log of clicks with users and times ('ssi data ingest clicks'). An action is a
+    token such as click-Napoleon or page-category:History.
     """
 
 
-@profiles.command(cls=Verb, examples=("ssi profiles compare clicks --save profiles.json",))
-@click.argument("collection", type=_PATH)
-@_TOKENS
-@_SET
-@click.option(
-    "--later",
-    type=click.Choice(("all", "next")),
-    default="all",
-    show_default=True,
-    help="Predict all later clicks, or those of a user's next visit.",
-)
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(
-    collection: Path, tokens: str | None, settings_: dict[str, str], later: Any, save: Path | None
-) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Settings of ``ssi rank profiles compare``."""
+
+    collection: Path = argument("COLLECTION", type=PATH)
+    tokens: tuple[str, ...] = TOKENS
+    settings_: dict[str, str] = SET
+    later: Literal["all", "next"] = option(
+        "all", "Whether to predict all later clicks, or those of the next visit of a user."
+    )
+    save: Path | None = SAVE
+
+
+@profiles.verb(CompareSettings, examples=("ssi rank profiles compare clicks --save profiles.json",))
+def compare(given: CompareSettings) -> Outcome:
     """Predict later clicks from raw events and from profiles, beside what the paper prints.
 
     Users who come first train, later ones choose settings, the last ones test. For each document
@@ -77,21 +73,21 @@ def compare(
     from ssi_core.guests.profiles.sides import divide
     from ssi_core.strict import read
 
-    profiler = read(Profiler, values_of(settings_), "--set")
+    profiler = read(Profiler, values_of(given.settings_), "--set")
     with progress("read"):
-        events = _read(collection, tokens)
-        divided = divide(events, later=later)
+        events = _read(given.collection, given.tokens)
+        divided = divide(events, later=given.later)
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
     ) -> AbstractContextManager[RowRecorder | None]:
-        return experiment_run("profiles", label, collection, parameters)
+        return experiment_run("profiles", label, given.collection, parameters)
 
     with progress("profiles") as tell:
         result = computed(divided, profiler, name=events.name, recorded=recorded, progress=tell)
-    result |= {"counts": events.counts, "later": later}
-    if save is not None:
-        write_result(save, result)
+    result |= {"counts": events.counts, "later": given.later}
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         _show(console, result)
@@ -99,59 +95,82 @@ def compare(
     return Outcome(result, show)
 
 
-@profiles.command(cls=Verb, examples=("ssi profiles fit clicks --tokens labels --out profiles",))
-@click.argument("collection", type=_PATH)
-@_TOKENS
-@_SET
-@click.option("--out", type=_PATH, required=True, help="Directory of the profiles to write.")
-def fit(collection: Path, tokens: str | None, settings_: dict[str, str], out: Path) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Settings of ``ssi rank profiles fit``."""
+
+    collection: Path = argument("COLLECTION", type=PATH)
+    tokens: tuple[str, ...] = TOKENS
+    settings_: dict[str, str] = SET
+    out: Path = option(..., "Directory to write the profiles into.", type=PATH)
+
+
+@profiles.verb(
+    FitSettings, examples=("ssi rank profiles fit clicks --tokens labels --out profiles",)
+)
+def fit(given: FitSettings) -> Outcome:
     """Learn the profiles of all users and clusters of a log."""
     from ssi_core.guests.profiles.model import ProfileModel
     from ssi_core.guests.profiles.profiler import Profiler
     from ssi_core.strict import read
 
-    profiler = read(Profiler, values_of(settings_), "--set")
+    profiler = read(Profiler, values_of(given.settings_), "--set")
     with progress("read"):
-        events = _read(collection, tokens)
+        events = _read(given.collection, given.tokens)
     with progress("fit"):
         model = ProfileModel.of(events, profiler)
-    model.save(out)
-    value: dict[str, Any] = {"path": str(out), "tokens": len(model.tokens)}
+    model.save(given.out)
+    value: dict[str, Any] = {"path": str(given.out), "tokens": len(model.tokens)}
     value |= {"counts": events.counts, "codes": model.fitted.describe(model.counts)}
 
     def show(console: Console) -> None:
         codes = value["codes"]
-        console.print(f"profiles {out}: {codes['users']:,} users, {len(model.tokens):,} tokens")
+        console.print(
+            f"profiles {given.out}: {codes['users']:,} users, {len(model.tokens):,} tokens"
+        )
         _show_codes(console, codes)
 
     return Outcome(value, show)
 
 
-@profiles.command(
-    cls=Verb,
-    examples=("ssi profiles show profiles --user p00012", "ssi profiles show profiles --cluster 3"),
+@dataclass(frozen=True, kw_only=True)
+class ShowSettings:
+    """Settings of ``ssi rank profiles show``."""
+
+    model: Path = argument("MODEL", type=PATH)
+    user: str | None = option(None, "Name of a user in the log.")
+    cluster: int | None = option(None, "Number of a cluster.", ge=0)
+
+
+@profiles.verb(
+    ShowSettings,
+    examples=(
+        "ssi rank profiles show profiles --user p00012",
+        "ssi rank profiles show profiles --cluster 3",
+    ),
 )
-@click.argument("model", type=_PATH)
-@click.option("--user", help="Name of a user in the log.")
-@click.option("--cluster", type=click.IntRange(min=0), help="Number of a cluster.")
-def show(model: Path, user: str | None, cluster: int | None) -> Outcome:
+def show(given: ShowSettings) -> Outcome:
     """List the tokens of a user's or a cluster's profile, and the bits that each contributes."""
     from ssi_core.guests.profiles.model import ProfileModel
 
-    if (user is None) == (cluster is None):
+    if (given.user is None) == (given.cluster is None):
         raise click.UsageError("name a --user or a --cluster, one of them.")
-    loaded = ProfileModel.load(model)
-    value = loaded.user(user) if user is not None else loaded.cluster(int(cluster or 0))
+    loaded = ProfileModel.load(given.model)
+    value = (
+        loaded.user(given.user)
+        if given.user is not None
+        else loaded.cluster(int(given.cluster or 0))
+    )
 
     def shown(console: Console) -> None:
         from ssi_core.command.text import plain_table
 
-        if user is None:
+        if given.user is None:
             console.print(f"cluster {value['cluster']}: {value['share']:.1%} of the users")
             rows = [[one["token"], f"{one['bits']:.4f}"] for one in value["tokens"][:_SHOWN]]
             console.print(plain_table(["token", "bits"], rows))
             return
-        console.print(f"user {user}: cluster {value['cluster']}", markup=False)
+        console.print(f"user {given.user}: cluster {value['cluster']}", markup=False)
         for part in ("against_all", "against_cluster"):
             rows = [
                 [one["token"], str(one["count"]), f"{one['bits']:.4f}"]
@@ -163,11 +182,11 @@ def show(model: Path, user: str | None, cluster: int | None) -> Outcome:
     return Outcome(value, shown)
 
 
-def _read(collection: Path, tokens: str | None) -> Events:
+def _read(collection: Path, tokens: tuple[str, ...]) -> Events:
     from ssi_core.collection import open_collection
     from ssi_core.guests.profiles.events import read_events
 
-    levels: Any = None if tokens is None else tuple(dict.fromkeys(tokens.split(",")))
+    levels: Any = tuple(dict.fromkeys(tokens)) or None
     return read_events(open_collection(collection), levels)
 
 

@@ -77,7 +77,7 @@ def read_events(opened: Collection, levels: Sequence[Level] | None = None) -> Ev
     if not files.parts_in(opened.path / "impressions"):
         raise BadInput(
             f"{opened.path}: it has no impressions. Give a collection of a log of clicks "
-            "('ssi ingest clicks', 'ssi ingest wikispeedia-clicks')."
+            "('ssi data ingest clicks', 'ssi data ingest wikispeedia-clicks')."
         )
     shown = opened.frame("impressions")
     clicks = shown.filter("clicked").drop_nulls(_NEEDED)

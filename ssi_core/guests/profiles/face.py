@@ -48,7 +48,7 @@ class Profiles:
         Parameters
         ----------
         collection : str or Path
-            Directory of a collection with impressions, as ``ssi ingest clicks`` makes it.
+            Directory of a collection with impressions, as ``ssi data ingest clicks`` makes it.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Profiles:
         return self._trained().cluster(number)
 
     def save(self, directory: str | Path) -> None:
-        """Write the profiles to a directory, which ``ssi profiles show`` takes as a MODEL.
+        """Write the profiles to a directory, which ``ssi rank profiles show`` takes as a MODEL.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class Profiles:
 
     @classmethod
     def load(cls, directory: str | Path) -> Profiles:
-        """Read profiles that ``save`` or ``ssi profiles fit`` has written.
+        """Read profiles that ``save`` or ``ssi rank profiles fit`` has written.
 
         Parameters
         ----------

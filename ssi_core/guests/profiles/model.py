@@ -40,7 +40,7 @@ class ProfileModel(Fitted[Profiler]):
     fitted: FittedProfiler
     counts: sparse.csr_array
     form: ClassVar[Format] = Format(
-        "profiles", "profiles.json", "Make it again with 'ssi profiles fit'."
+        "profiles", "profiles.json", "Make it again with 'ssi rank profiles fit'."
     )
     kinds: ClassVar[Mapping[str, type[Profiler]]] = {Profiler.name: Profiler}
 

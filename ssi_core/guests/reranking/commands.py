@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.fields import pairs_of, values_of
+from ssi_core.command.fields import PATH, argument, option, values_of
 from ssi_core.command.models import experiment_run
+from ssi_core.command.options import MAX_QUERIES, ROWS, SAVE, SEED
 from ssi_core.command.results import write_result
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress, settings
+from ssi_core.command.verb import Outcome, Verbs, progress, settings
 from ssi_core.guests.reranking.display import show_rankers
 
 if TYPE_CHECKING:
@@ -24,19 +25,16 @@ if TYPE_CHECKING:
     from ssi_core.guests.reranking.table import Row
     from ssi_core.recorder import RowRecorder
 
-_PATH = click.Path(path_type=Path)
-SCALE = click.option(
-    "--scale", is_flag=True, help="Scale each feature to 0..1 over the documents of a query."
-)
+SCALE: Any = option(False, "Scale each feature to 0..1 over the documents of a query.")
 
 
 @click.group(
     cls=Verbs,
     examples=(
-        "ssi rerank compare MQ2008_folds.tar.xz",
-        "ssi rerank fit MQ2008/Fold1 --ranker greedy_rankrls --out reranker",
-        "ssi rerank score reranker MQ2008/Fold1/test.txt --out run.trec",
-        "ssi rerank fit task --models bm25,language_model,tfidf --out model",
+        "ssi rank rerank compare MQ2008_folds.tar.xz",
+        "ssi rank rerank fit MQ2008/Fold1 --ranker greedy_rankrls --out reranker",
+        "ssi rank rerank score reranker MQ2008/Fold1/test.txt --out run.trec",
+        "ssi rank rerank fit task --models bm25,language_model,tfidf --out model",
     ),
 )
 def rerank() -> None:
@@ -45,81 +43,85 @@ def rerank() -> None:
     A file has a line for each pair: GRADE qid:QUERY 1:VALUE 2:VALUE ... # docid = DOCUMENT, in the
     form of SVMlight; it may be packed. A feature that a line leaves out is 0; one with the VALUE
     NULL, NaN or nothing is missing, and counts as worse than all others of its query. All measures
-    are those of LETOR 4.0, and not those of 'ssi evaluate': ranks 1 and 2 have no discount, and a
-    query without a relevant document counts with 0.
+    are those of LETOR 4.0, and not those of 'ssi lab evaluate': ranks 1 and 2 have no discount, and
+    a query without a relevant document counts with 0.
     """
 
 
-@rerank.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Settings of ``ssi rank rerank fit``."""
+
+    train: Path = argument("TRAIN", type=PATH)
+    valid: Path | None = option(
+        None, "File of other queries, which choose settings and rounds.", type=PATH
+    )
+    models: tuple[str, ...] = option(
+        (),
+        "Models of a task whose scores are features; the first one ranks.",
+        metavar="A,B",
+        separator=",",
+    )
+    depth: int | None = option(
+        None,
+        "Number of documents of a query to reorder. Only with --models. [default: 100]",
+        ge=2,
+        le=100_000,
+    )
+    queries: int | None = option(
+        None,
+        "Maximum number of queries of each part of the split. Only with --models. [default: 1000]",
+        flag="--max-queries",
+        ge=1,
+    )
+    seed: int | None = option(None, "Random seed. Only with --models. [default: 0]", ge=0)
+    ranker: str = option("rankrls", "Ranker to train; docs/reranking.md lists all.")
+    settings_: dict[str, str] = option(
+        {},
+        "Hyper-parameter of the ranker; a list has commas. Can be repeated.",
+        flag="--set",
+        metavar="NAME=VALUE",
+    )
+    scale: bool = SCALE
+    out: Path = option(..., "Directory to write the model into.", type=PATH)
+
+
+@rerank.verb(
+    FitSettings,
     examples=(
-        "ssi rerank fit MQ2008/Fold1 --ranker rankrls --out reranker",
-        "ssi rerank fit train.txt --valid vali.txt --ranker rankboost --set rounds=100 --out model",
-        "ssi rerank fit task --models bm25,language_model,ssi --ranker rankrls --out model",
+        "ssi rank rerank fit MQ2008/Fold1 --ranker rankrls --out reranker",
+        "ssi rank rerank fit train.txt --valid vali.txt --ranker rankboost --set rounds=9 --out m",
+        "ssi rank rerank fit task --models bm25,language_model,ssi --ranker rankrls --out model",
     ),
 )
-@click.argument("train", type=_PATH)
-@click.option("--valid", type=_PATH, help="Other queries, which choose settings and rounds.")
-@click.option(
-    "--models",
-    metavar="A,B",
-    help="Models of a task, whose scores are features; the first one ranks.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(2, 100_000),
-    help="With --models: documents of a query in a new order. Else 100.",
-)
-@click.option(
-    "--queries",
-    type=click.IntRange(min=1),
-    help="With --models: queries of a side at most. Else 1000.",
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="With --models: of every random choice. Else 0."
-)
-@click.option("--ranker", default="rankrls", show_default=True, help="docs/reranking.md has all.")
-@click.option(
-    "--set",
-    "settings_",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=pairs_of,
-    help="A hyper-parameter of the ranker; a list with commas.",
-)
-@SCALE
-@click.option("--out", type=_PATH, required=True, help="Directory of the model to write.")
-def fit(
-    train: Path,
-    valid: Path | None,
-    models: str | None,
-    ranker: str,
-    settings_: dict[str, str],
-    scale: bool,
-    out: Path,
-    **of_task: int | None,
-) -> Outcome:
+def fit(given: FitSettings) -> Outcome:
     """Train a ranker on a file of pairs, on a fold, or behind the models of a task.
 
     TRAIN is a file, or a folder of train.txt and vali.txt; where it has a test.txt, the ranker is
-    measured on it. With --models TRAIN is a task of 'ssi features': each model is trained on it
-    ("ssi" has the defaults of ssi.SSI, others theirs; it reads whole texts where the task has no
+    measured on it. With --models TRAIN is a task of 'ssi data features': each model is trained on
+    it ("ssi" has the defaults of ssi.SSI, others theirs; it reads whole texts where the task has no
     view sublinear:50@30000), the first one ranks, and the ranker learns the order of its first
     --depth documents from the scores of all. MODEL then holds the whole, and an index of the
     documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the first model is
     measured over all candidates of the test queries.
     """
-    given = {name: value for name, value in of_task.items() if value is not None}
-    if models is not None:
-        if valid is not None:
+    of_task = {
+        name: value
+        for name in ("depth", "queries", "seed")
+        if (value := getattr(given, name)) is not None
+    }
+    settings_ = values_of(given.settings_)
+    if given.models:
+        if given.valid is not None:
             raise click.UsageError("--valid goes with a file: a task has its validation queries.")
-        if scale:
+        if given.scale:
             raise click.UsageError("--scale goes with a file: features of models are scaled.")
-        return _fit_on_task(train, models.split(","), ranker, values_of(settings_), out, given)
-    if given:
-        raise click.UsageError(f"--{min(given)} goes with --models, on a task.")
-    values = values_of(settings_) | ({"scale": True} if scale else {})
-    return _fit_on_pairs(train, valid, ranker, values, out)
+        return _fit_on_task(given.train, given.models, given.ranker, settings_, given.out, of_task)
+    if of_task:
+        name = min(of_task).replace("queries", "max-queries")
+        raise click.UsageError(f"--{name} goes with --models, on a task.")
+    values = settings_ | ({"scale": True} if given.scale else {})
+    return _fit_on_pairs(given.train, given.valid, given.ranker, values, given.out)
 
 
 def _fit_on_pairs(
@@ -199,35 +201,48 @@ def _fit_on_task(
     return Outcome(value, show)
 
 
-@rerank.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class ScoreSettings:
+    """Settings of ``ssi rank rerank score``."""
+
+    model: Path = argument("MODEL", type=PATH)
+    pairs: Path = argument("PAIRS", type=PATH)
+    out: Path | None = option(
+        None, "TREC run to write: query Q0 document rank score name.", type=PATH
+    )
+    scores: Path | None = option(
+        None, "File to write, with a score per line in the order of the pairs.", type=PATH
+    )
+
+
+@rerank.verb(
+    ScoreSettings,
     examples=(
-        "ssi rerank score reranker MQ2008/Fold1/test.txt",
-        "ssi rerank score reranker test.txt --out run.trec --scores scores.txt",
+        "ssi rank rerank score reranker MQ2008/Fold1/test.txt",
+        "ssi rank rerank score reranker test.txt --out run.trec --scores scores.txt",
     ),
 )
-@click.argument("model", type=_PATH)
-@click.argument("pairs", type=_PATH)
-@click.option("--out", type=_PATH, help="Run of TREC to write: query Q0 document rank score name.")
-@click.option("--scores", type=_PATH, help="File to write with a score a line, in their order.")
-def score(model: Path, pairs: Path, out: Path | None, scores: Path | None) -> Outcome:
+def score(given: ScoreSettings) -> Outcome:
     """Rank the documents of each query of a file, and measure the order by its grades."""
     from ssi_core.guests.reranking.letor import read_letor
     from ssi_core.guests.reranking.rankers import load_reranker
     from ssi_core.guests.reranking.score_files import write_run, write_scores
 
-    fitted = load_reranker(model)
+    fitted = load_reranker(given.model)
     with progress("read") as tell:
-        features = read_letor(pairs, tell)
-    ranked = fitted.score(features, str(pairs))
-    value: dict[str, Any] = {"model": str(model), "pairs": len(features)}
-    value |= {"queries": len(features.queries), "measures": _measures(fitted, features, str(pairs))}
-    if out is not None:
-        write_run(features, ranked, out, fitted.ranker.name)
-        value["run"] = str(out)
-    if scores is not None:
-        write_scores(ranked, scores)
-        value["scores"] = str(scores)
+        features = read_letor(given.pairs, tell)
+    ranked = fitted.score(features, str(given.pairs))
+    value: dict[str, Any] = {"model": str(given.model), "pairs": len(features)}
+    value |= {
+        "queries": len(features.queries),
+        "measures": _measures(fitted, features, str(given.pairs)),
+    }
+    if given.out is not None:
+        write_run(features, ranked, given.out, fitted.ranker.name)
+        value["run"] = str(given.out)
+    if given.scores is not None:
+        write_scores(ranked, given.scores)
+        value["scores"] = str(given.scores)
 
     def show(console: Console) -> None:
         console.print(f"{value['pairs']:,} pairs of {value['queries']:,} queries")
@@ -236,20 +251,26 @@ def score(model: Path, pairs: Path, out: Path | None, scores: Path | None) -> Ou
     return Outcome(value, show)
 
 
-@rerank.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Settings of ``ssi rank rerank compare``."""
+
+    folds: Path = argument("FOLDS", type=PATH)
+    table: str = option("mq2008", "Name of a shipped table of rankers, or a TOML file.")
+    rows: tuple[str, ...] = ROWS
+    scale: bool = SCALE
+    save: Path | None = SAVE
+
+
+@rerank.verb(
+    CompareSettings,
     examples=(
-        "ssi rerank compare MQ2008_folds.tar.xz",
-        'ssi rerank compare MQ2008 --rows "RankRLS,greedy RankRLS" --save mq2008.json',
-        "ssi rerank compare my-folds --table my-rankers.toml",
+        "ssi rank rerank compare MQ2008_folds.tar.xz",
+        'ssi rank rerank compare MQ2008 --rows "RankRLS,greedy RankRLS" --save mq2008.json',
+        "ssi rank rerank compare my-folds --table my-rankers.toml",
     ),
 )
-@click.argument("folds", type=_PATH)
-@click.option("--table", default="mq2008", show_default=True, help="A shipped table, or a file.")
-@click.option("--rows", metavar="A,B", help="Labels of rows; else all.")
-@SCALE
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(folds: Path, table: str, rows: str | None, scale: bool, save: Path | None) -> Outcome:
+def compare(given: CompareSettings) -> Outcome:
     """Compute a table of rankers on given folds, beside what a paper prints of the same folds.
 
     FOLDS is a folder, or an archive (tar.xz), of Fold1/train.txt, vali.txt, test.txt and so on.
@@ -262,21 +283,21 @@ def compare(folds: Path, table: str, rows: str | None, scale: bool, save: Path |
     from ssi_core.guests.reranking.letor import read_folds
     from ssi_core.guests.reranking.table import read_table
 
-    chosen = read_table(table)
-    if rows is not None:
-        chosen = chosen.select(tuple(rows.split(",")))
+    chosen = read_table(given.table)
+    if given.rows:
+        chosen = chosen.select(given.rows)
     with progress("read") as tell:
-        given = read_folds(folds, tell)
+        folds = read_folds(given.folds, tell)
 
     def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[RowRecorder | None]:
-        parameters = {"table": table, "ranker": ranker.name, **asdict(ranker)}
-        return experiment_run("reranking", row.label, folds, parameters)
+        parameters = {"table": given.table, "ranker": ranker.name, **asdict(ranker)}
+        return experiment_run("reranking", row.label, given.folds, parameters)
 
     with progress("rerank") as tell:
-        how: dict[str, Any] = {"name": folds.name or str(folds), "scale": scale}
-        result = computed(given, chosen, **how, recorded=recorded, progress=tell)
-    if save is not None:
-        write_result(save, result)
+        how: dict[str, Any] = {"name": given.folds.name or str(given.folds), "scale": given.scale}
+        result = computed(folds, chosen, **how, recorded=recorded, progress=tell)
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         show_rankers(console, result)
@@ -284,21 +305,32 @@ def compare(folds: Path, table: str, rows: str | None, scale: bool, save: Path |
     return Outcome(result, show)
 
 
-@rerank.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class FeaturesSettings:
+    """Settings of ``ssi rank rerank features``."""
+
+    task: Path = argument("TASK", type=PATH)
+    models: tuple[str, ...] = option(
+        ...,
+        "Models whose scores are features (docs/models.md lists all); the first one ranks.",
+        metavar="A,B",
+        separator=",",
+    )
+    out: Path = option(..., "Directory to write the folds into.", type=PATH)
+    depth: int = option(100, "Number of documents of a query.", ge=2, le=100_000)
+    queries: int = MAX_QUERIES
+    seed: int = SEED
+
+
+@rerank.verb(
+    FeaturesSettings,
     examples=(
-        "ssi rerank features task --models bm25,language_model,tfidf --out pairs",
-        "ssi rerank compare pairs --table first-stage",
+        "ssi rank rerank features task --models bm25,language_model,tfidf --out pairs",
+        "ssi rank rerank compare pairs --table first-stage",
     ),
 )
-@click.argument("task", type=_PATH)
-@click.option("--models", required=True, metavar="A,B", help="The first one ranks; docs/models.md.")
-@click.option("--out", type=_PATH, required=True, help="Folder of the folds to write.")
-@click.option("--depth", type=click.IntRange(2, 100_000), default=100, show_default=True)
-@click.option("--queries", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-def features(task: Path, models: str, out: Path, depth: int, queries: int, seed: int) -> Outcome:
-    """Write features of the first documents of a model: files for 'ssi rerank compare'.
+def features(given: FeaturesSettings) -> Outcome:
+    """Write features of the first documents of a model: files for 'ssi rank rerank compare'.
 
     Each model is trained on the task, in each of its folds, with the defaults of ssi. The first one
     ranks; its first --depth documents are the pairs, and the scores of all models are features,
@@ -310,18 +342,18 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     from ssi_core.guests.reranking.letor import write_folds
     from ssi_core.types import Refused
 
-    if out.exists() and any(path.is_file() for path in out.iterdir()):
-        raise Refused(f"{out} holds files that are no folds; it is left alone. Name another.")
-    opened = Task.open(task)
-    named = models_named(models.split(","), opened)
-    how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed}
+    if given.out.exists() and any(path.is_file() for path in given.out.iterdir()):
+        raise Refused(f"{given.out} holds files that are no folds; it is left alone. Name another.")
+    opened = Task.open(given.task)
+    named = models_named(given.models, opened)
+    how: dict[str, Any] = {"depth": given.depth, "queries": given.queries, "seed": given.seed}
     how["threads"] = settings().threads or 1
     with progress("features") as tell:
         folds = first_stage_folds(opened.data, named, **how, progress=tell)
-    write_folds(folds, out)
+    write_folds(folds, given.out)
     sides = {"train": "train", "vali": "valid", "test": "test"}
     value: dict[str, Any] = {
-        "path": str(out),
+        "path": str(given.out),
         "features": list(folds[0].test.names),
         "folds": {
             fold.name: {file: len(getattr(fold, side).queries) for file, side in sides.items()}
@@ -331,7 +363,7 @@ def features(task: Path, models: str, out: Path, depth: int, queries: int, seed:
     }
 
     def show(console: Console) -> None:
-        console.print(f"folds {out}: {', '.join(value['features'])}")
+        console.print(f"folds {given.out}: {', '.join(value['features'])}")
         for name, counts in value["folds"].items():
             shown = ", ".join(f"{count:,} in {file}.txt" for file, count in counts.items())
             console.print(f"  {name}: queries {shown}")

@@ -38,7 +38,7 @@ def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model,
         Names of models, or "ssi".
     task : Task, optional
         The task to train them on. Where it has no view of the heaviest words of a text, as one of
-        ``ssi features`` without ``--views``, "ssi" reads whole texts; this is logged.
+        ``ssi data features`` without ``--views``, "ssi" reads whole texts; this is logged.
 
     Raises
     ------
@@ -213,7 +213,7 @@ class Reranker:
         return means(per_query(pairs, self.score(pairs)))
 
     def save(self, directory: str | Path) -> None:
-        """Write the ranker to a directory, which ``ssi rerank score`` takes as a MODEL.
+        """Write the ranker to a directory, which ``ssi rank rerank score`` takes as a MODEL.
 
         Parameters
         ----------

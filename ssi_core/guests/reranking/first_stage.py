@@ -245,7 +245,7 @@ def _require(task: Task, models: Sequence[Model]) -> None:
             every = ",".join(sorted({*task.documents.views, *lacking}))
             raise BadInput(
                 f"task {task.path}: it has no view {', '.join(lacking)}, which {model.name} reads. "
-                f"Make it with them: ssi features --views {every}"
+                f"Make it with them: ssi data features --views {every}"
             )
 
 

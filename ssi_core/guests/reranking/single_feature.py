@@ -22,7 +22,7 @@ class SingleFeature(Linear):
     ----------
     feature : str
         Name of the feature; ``first_stage`` is the order of the first model in files of
-        ``ssi rerank features``.
+        ``ssi rank rerank features``.
     """
 
     name: ClassVar[str] = "feature"

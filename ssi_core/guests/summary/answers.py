@@ -20,7 +20,7 @@ from ssi_core.types import BadInput, Float64
 
 DOCUMENTS = 5
 """Documents of an answer, the first ones, of which a summary is made."""
-NO_TEXTS = "the index keeps no texts of these documents (ssi index --texts)"
+NO_TEXTS = "the index keeps no texts of these documents (ssi data index --with-texts)"
 
 
 def summarised(

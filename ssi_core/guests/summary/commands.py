@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ssi_core.command.hits import CONCEPTS
+from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
+from ssi_core.command.options import CONCEPTS, SAVE
 from ssi_core.command.results import write_result
-from ssi_core.command.verb import Outcome, Verb, Verbs, progress
+from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ssi_core.guests.summary.compare import Row
     from ssi_core.recorder import RowRecorder
 
-_PATH = click.Path(path_type=Path)
 _SHOWN = ("rouge1", "rougel", "rougesu")
 """Measures of the paper."""
 
@@ -29,9 +29,9 @@ _SHOWN = ("rouge1", "rougel", "rougesu")
 @click.group(
     cls=Verbs,
     examples=(
-        "ssi summary concepts corpus --out concepts",
+        "ssi rank summary concepts corpus --out concepts",
         'ssi search MODEL "why did the ship sink" --summary 80 --concepts concepts',
-        "ssi summary compare QMSum_train_val.tar.gz --concepts concepts",
+        "ssi rank summary compare QMSum_train_val.tar.gz --concepts concepts",
     ),
 )
 def summary() -> None:
@@ -42,10 +42,16 @@ def summary() -> None:
     """
 
 
-@summary.command(cls=Verb, examples=("ssi summary concepts corpus --out concepts",))
-@click.argument("collection", type=_PATH)
-@click.option("--out", type=_PATH, required=True, help="Directory of the concepts to write.")
-def concepts(collection: Path, out: Path) -> Outcome:
+@dataclass(frozen=True, kw_only=True)
+class ConceptsSettings:
+    """Settings of ``ssi rank summary concepts``."""
+
+    collection: Path = argument("COLLECTION", type=PATH)
+    out: Path = option(..., "Directory to write the concepts into.", type=PATH)
+
+
+@summary.verb(ConceptsSettings, examples=("ssi rank summary concepts corpus --out concepts",))
+def concepts(given: ConceptsSettings) -> Outcome:
     """Make concepts of the pages of a COLLECTION with texts and links.
 
     Every page is a concept, which its title, its redirects and the words of links name. From the
@@ -55,10 +61,10 @@ def concepts(collection: Path, out: Path) -> Outcome:
     from ssi_core.guests.summary.concepts import ConceptBase
 
     with progress("concepts") as tell:
-        base = ConceptBase.of(collection, tell)
-    base.save(out)
+        base = ConceptBase.of(given.collection, tell)
+    base.save(given.out)
     value = {
-        "path": str(out),
+        "path": str(given.out),
         "concepts": len(base.titles),
         "phrases": len(base.phrases),
         "links": int(base.links_in.nnz),
@@ -67,34 +73,31 @@ def concepts(collection: Path, out: Path) -> Outcome:
 
     def show(console: Console) -> None:
         counts = (f"{value[name]:,} {name}" for name in ("concepts", "phrases", "links"))
-        console.print(f"concepts {out}: {', '.join(counts)}")
+        console.print(f"concepts {given.out}: {', '.join(counts)}")
 
     return Outcome(value, show)
 
 
-@summary.command(
+@dataclass(frozen=True, kw_only=True)
+class OfFilesSettings:
+    """Settings of ``ssi rank summary of``."""
+
+    query: str = argument("QUERY")
+    files: tuple[Path, ...] = argument("FILE")
+    length: int = option(100, "Maximum number of words of the summary.", metavar="WORDS", ge=1)
+    language: str = option("en", "Language of the texts.")
+    weighting: Literal["bm25", "tfidf", "graph"] | None = option(
+        None, "How a sentence is scored. [default: bm25; graph with --concepts]"
+    )
+    concepts: Path | None = CONCEPTS
+
+
+@summary.verb(
+    OfFilesSettings,
+    examples=('ssi rank summary of "why did the ship sink" ship.txt storm.txt --length 60',),
     name="of",
-    cls=Verb,
-    examples=('ssi summary of "why did the ship sink" ship.txt storm.txt --words 60',),
 )
-@click.argument("query")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option("--words", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("--lang", default="en", show_default=True, help="Language of the texts.")
-@click.option(
-    "--weighting",
-    type=click.Choice(["bm25", "tfidf", "graph"]),
-    help="Score of a sentence. [default: bm25; graph with --concepts]",
-)
-@CONCEPTS
-def of_files(
-    query: str,
-    files: tuple[Path, ...],
-    words: int,
-    lang: str,
-    weighting: str | None,
-    concepts: Path | None,
-) -> Outcome:
+def of_files(given: OfFilesSettings) -> Outcome:
     """Summarise text files for a QUERY.
 
     A FILE is plain text in UTF-8; an empty line ends a sentence. The sentences come in the order of
@@ -104,15 +107,20 @@ def of_files(
     from ssi_core.guests.summary.concepts import ConceptBase
     from ssi_core.guests.summary.summariser import sentences_of, summariser_for
 
-    texts = [read_text(file, "Give plain text in UTF-8.", most=LARGEST_LINE) for file in files]
-    base = None if concepts is None else ConceptBase.load(concepts)
-    if weighting == "bm25" and base is not None:
+    texts = [
+        read_text(file, "Give plain text in UTF-8.", most=LARGEST_LINE) for file in given.files
+    ]
+    base = None if given.concepts is None else ConceptBase.load(given.concepts)
+    if given.weighting == "bm25" and base is not None:
         raise click.UsageError("--weighting bm25 has no concepts: leave out one of the two.")
-    summariser = summariser_for(base, **({} if weighting is None else {"weighting": weighting}))
-    listed = sentences_of(texts, lang, summariser.shortest)
-    chosen, _ = summariser.answer(listed, query, words, lang, base)
+    summariser = summariser_for(
+        base, **({} if given.weighting is None else {"weighting": given.weighting})
+    )
+    listed = sentences_of(texts, given.language, summariser.shortest)
+    chosen, _ = summariser.answer(listed, given.query, given.length, given.language, base)
     sentences = [
-        {"file": str(files[listed[place].document]), "text": listed[place].text} for place in chosen
+        {"file": str(given.files[listed[place].document]), "text": listed[place].text}
+        for place in chosen
     ]
 
     def show(console: Console) -> None:
@@ -124,25 +132,34 @@ def of_files(
     return Outcome({"sentences": sentences}, show)
 
 
-@summary.command(
-    cls=Verb,
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings:
+    """Settings of ``ssi rank summary compare``."""
+
+    data: Path = argument("DATA", type=PATH)
+    concepts: Path | None = CONCEPTS
+    length: int = option(250, "Number of words of a summary that are read.", metavar="WORDS", ge=1)
+    rows: tuple[str, ...] = option(
+        (),
+        "Label of a row to compute. Can be repeated. [default: all rows]",
+        flag="--row",
+        metavar="LABEL",
+    )
+    save: Path | None = SAVE
+
+
+@summary.verb(
+    CompareSettings,
     examples=(
-        "ssi summary compare debatepedia --words 12",
-        "ssi summary compare QMSum_train_val.tar.gz --concepts concepts --save qmsum.json",
+        "ssi rank summary compare debatepedia --length 12",
+        "ssi rank summary compare QMSum_train_val.tar.gz --concepts concepts --save qmsum.json",
     ),
 )
-@click.argument("data", type=_PATH)
-@CONCEPTS
-@click.option("--words", type=click.IntRange(min=1), default=250, show_default=True)
-@click.option("--rows", metavar="LABEL;LABEL", help="Labels of rows, with ; between; else all.")
-@click.option("--save", type=_PATH, metavar="FILE", help="Write the result as JSON.")
-def compare(
-    data: Path, concepts: Path | None, words: int, rows: str | None, save: Path | None
-) -> Outcome:
+def compare(given: CompareSettings) -> Outcome:
     """Measure summaries by ROUGE, beside what a paper prints for other data.
 
     DATA is QMSum (its archive or folder: train chooses settings, val is measured) or the folder of
-    Debatepedia (every second document chooses). Values are recall of the first --words words, with
+    Debatepedia (every second document chooses). Values are recall of the first --length words, with
     stems. Intervals and tests are over texts; each row is tested against TF-IDF of words and
     against the default, BM25. Rows of concepts need --concepts. With the workflow, each row is a
     run of the MLflow experiment "summaries".
@@ -152,22 +169,26 @@ def compare(
     from ssi_core.guests.summary.concepts import ConceptBase
     from ssi_core.guests.summary.questions import read_questions
 
-    chosen = None if rows is None else rows_named(tuple(rows.split(";")))
-    base = None if concepts is None else ConceptBase.load(concepts)
+    chosen = rows_named(given.rows) if given.rows else None
+    base = None if given.concepts is None else ConceptBase.load(given.concepts)
     with progress("read") as tell:
-        questions = read_questions(data, tell)
+        questions = read_questions(given.data, tell)
 
     def recorded(row: Row) -> AbstractContextManager[RowRecorder | None]:
         settings = {} if row.summariser is None else asdict(row.summariser)
-        parameters = {**settings, "words": words, "concepts": str(concepts and concepts.resolve())}
-        return experiment_run("summaries", row.label, data, parameters)
+        parameters = {
+            **settings,
+            "words": given.length,
+            "concepts": str(given.concepts and given.concepts.resolve()),
+        }
+        return experiment_run("summaries", row.label, given.data, parameters)
 
     with progress("summaries") as tell:
         result = computed(
-            questions, base, words=words, rows=chosen, recorded=recorded, progress=tell
+            questions, base, words=given.length, rows=chosen, recorded=recorded, progress=tell
         )
-    if save is not None:
-        write_result(save, result)
+    if given.save is not None:
+        write_result(given.save, result)
 
     def show(console: Console) -> None:
         _show_table(console, result)

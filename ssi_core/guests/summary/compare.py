@@ -209,7 +209,7 @@ def compare(
         left_out = [row.label for row in rows or ROWS if row.concepts]
         if rows and left_out:
             raise BadInput(
-                f"row {left_out[0]!r} needs concepts. Add --concepts DIR, which 'ssi summary "
+                f"row {left_out[0]!r} needs concepts. Add --concepts DIR, which 'ssi rank summary "
                 "concepts' makes of a collection with links."
             )
     rows = rows or [row for row in ROWS if row.label not in left_out]

@@ -64,7 +64,10 @@ class ConceptBase(Fitted[Estimator]):
     links_in: sparse.csr_array
     language: str
     form: ClassVar[Format] = Format(
-        "concept base", "concepts.json", "Make it again with 'ssi summary concepts'.", folder=""
+        "concept base",
+        "concepts.json",
+        "Make it again with 'ssi rank summary concepts'.",
+        folder="",
     )
 
     @classmethod
@@ -74,7 +77,7 @@ class ConceptBase(Fitted[Estimator]):
         Parameters
         ----------
         collection : Path or Collection
-            What ``ssi ingest`` has written.
+            What ``ssi data ingest`` has written.
         progress : Progress, optional
             Told the share of the pages that are read.
 
@@ -101,7 +104,7 @@ class ConceptBase(Fitted[Estimator]):
         if not len(kept):
             raise BadInput(
                 f"{opened.path}: no text has the title of a document that it links to. A concept "
-                "base needs the texts of linked pages, as 'ssi ingest wikipedia' reads them."
+                "base needs the texts of linked pages, as 'ssi data ingest wikipedia' reads them."
             )
         counts = sparse.csr_array(counts[kept])
         share = sparse.diags_array(1 / linked[kept]) @ counts

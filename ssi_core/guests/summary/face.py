@@ -109,7 +109,7 @@ class Concepts:
 
     @classmethod
     def load(cls, directory: str | Path) -> Concepts:
-        """Read concepts that ``save`` or ``ssi summary concepts`` has written.
+        """Read concepts that ``save`` or ``ssi rank summary concepts`` has written.
 
         Parameters
         ----------

@@ -138,7 +138,7 @@ class Summariser:
             if base is None:
                 raise BadInput(
                     f"similarity={self.similarity!r} needs concepts. Make them of a collection "
-                    "with links by 'ssi summary concepts', or take similarity='word'."
+                    "with links by 'ssi rank summary concepts', or take similarity='word'."
                 )
             if base.language != language:
                 raise BadInput(

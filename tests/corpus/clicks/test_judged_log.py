@@ -94,7 +94,7 @@ def test_the_verb_takes_judgements(log, tmp_path, monkeypatch):
     lines = [f'{role} = "{name}"' for role, name in WORDED.items()]
     (tmp_path / "map.toml").write_text("\n".join(["[columns]", *lines]))
     out = tmp_path / "out"
-    words = ["ingest", "clicks", log, "--map", tmp_path / "map.toml"]
+    words = ["data", "ingest", "clicks", log, "--map", tmp_path / "map.toml"]
     words += ["--judgements", tmp_path / "judged.csv", "--out", out]
     assert run(library, [str(word) for word in words]) == 0
     assert collection.open_collection(out).relations == ("click", "judgement")

@@ -82,10 +82,10 @@ def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_pat
     columns = "".join(f'{role} = "{column}"\n' for role, column in logs.COLUMNS.items())
     names.write_text(f"[columns]\n{columns}")
     clicks = ("--map", names, "--clicks", "inverse", "--out", tmp_path / "clicks")
-    assert ssi("ingest", "clicks", log, *clicks)[0] == 0
+    assert ssi("data", "ingest", "clicks", log, *clicks)[0] == 0
     task = ("--split", "users", "--out", tmp_path / "task")
-    assert ssi("features", tmp_path / "clicks", *task)[0] == 0
-    train = ("train", place / "table.toml", "--task", tmp_path / "task", "--row")
+    assert ssi("data", "features", tmp_path / "clicks", *task)[0] == 0
+    train = ("lab", "train", place / "table.toml", "--task", tmp_path / "task", "--row")
     code, _, said = ssi(*train, "U'V + I")
     assert (code, "teach what was shown most" in said) == (3, True)
     code, _, said = ssi(*train, "against the slate")
@@ -96,8 +96,18 @@ def test_a_row_against_random_ads_is_refused_inverse_weights(ssi, place, tmp_pat
 def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_path, capsys):
     sample = place / "sample"
     (dump,) = sample.glob("enwiki-*.xml.bz2")
-    assert ssi("ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0] == 0
-    log = ("ingest", "clicks", sample / "clicks.tsv.gz", "--map", sample / "clicks-map.toml")
+    assert (
+        ssi("data", "ingest", "wikipedia", dump, "--out", place / "corpus", "--processes", "1")[0]
+        == 0
+    )
+    log = (
+        "data",
+        "ingest",
+        "clicks",
+        sample / "clicks.tsv.gz",
+        "--map",
+        sample / "clicks-map.toml",
+    )
     how = (
         "--queries",
         place / "corpus",
@@ -117,32 +127,36 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     assert found["counts"]["propensities"]["1"] == 1
     assert found["counts"]["documents"] > 0
 
-    code, found, said = ssi("features", place / "clicks", "--split", "users", "--out",
+    code, found, said = ssi("data", "features", place / "clicks", "--split", "users", "--out",
                             place / "task")  # fmt: skip
     assert code == 0, said
     assert len(open_task(place / "task").test.shown) == found["counts"]["slates"]["test"]
     for row in ("U'V + I", "against the slate"):
-        code, trained, said = ssi("train", place / "table.toml", "--task", place / "task", "--row",
-                                  row)  # fmt: skip
+        code, trained, said = ssi("lab", "train", place / "table.toml", "--task",
+                                  place / "task", "--row", row)  # fmt: skip
         assert code == 0, said
         assert 0 < trained["metrics"]["test/slate_rank_loss"] < 0.6
 
     page = tmp_path / "page.txt"
     page.write_text("A bicycle with a new saddle and wheels, and a car with an engine.")
-    code, found, said = ssi("match", trained["run_id"], page, "-k", "3")
+    code, found, said = ssi("rank", "match", trained["run_id"], page, "-k", "3")
     assert code == 0, said
     assert len(found["results"]) == 3
-    assert run(cli, ["match", trained["run_id"], str(page), "-k", "3"]) == 0
+    assert run(cli, ["rank", "match", trained["run_id"], str(page), "-k", "3"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split() == ["id", "ad", "score"]
     ids = [hit["id"] for hit in found["results"]]
     assert [line.split()[0] for line in printed[-3:]] == ids
     new = tmp_path / "new.tsv"
     new.write_text(f"id\ttext\nnew\t{found['results'][0]['title']} {page.read_text()}\n")
-    code, again, said = ssi("match", trained["run_id"], page, "--new-ads", new, "-k", "1000")
+    code, again, said = ssi(
+        "rank", "match", trained["run_id"], page, "--new-ads", new, "-k", "1000"
+    )
     assert code == 0, said
     assert "new" in [hit["id"] for hit in again["results"]]
-    code, _, said = ssi("match", trained["run_id"], "No such page", "--pages", place / "clicks")
+    code, _, said = ssi(
+        "rank", "match", trained["run_id"], "No such page", "--pages", place / "clicks"
+    )
     assert (code, "no page has the title" in said) == (3, True)
 
 
@@ -154,16 +168,16 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
     for day, rule in (("monday", "weighted"), ("tuesday", "weighted"), ("wednesday", "all")):
         log = logs.write_csv(tmp_path / f"{day}.csv", logs.rows(1400, seed=len(day)))
         how = ("--map", names, "--clicks", rule, "--out", tmp_path / day)
-        assert ssi("ingest", "clicks", log, *how)[0] == 0
+        assert ssi("data", "ingest", "clicks", log, *how)[0] == 0
     task = tmp_path / "task"
     two = ("--vocabularies", "two", "--out", task)
-    assert ssi("features", tmp_path / "monday", *two)[0] == 0
+    assert ssi("data", "features", tmp_path / "monday", *two)[0] == 0
     (tmp_path / "table.toml").write_text(TABLE.replace("rates", 'diagonal = "none"\nrates'))
-    train = ("train", tmp_path / "table.toml", "--task", task, "--row", "against the slate")
+    train = ("lab", "train", tmp_path / "table.toml", "--task", task, "--row", "against the slate")
     code, trained, said = ssi(*train)
     assert code == 0, said
 
-    call = ["estimate", trained["run_id"], "--clicks", tmp_path / "tuesday", "--rounds", "40"]
+    call = ["lab", "estimate", trained["run_id"], "--log", tmp_path / "tuesday", "--rounds", "40"]
     code, found, said = ssi(*call, "--candidates", "shown")
     assert code == 0, said
     estimates = found["estimates"]
@@ -202,18 +216,27 @@ def test_a_model_is_estimated_from_a_log(ssi, place, tmp_path, capsys):
 
     # What it has learnt from, and the same log read otherwise.
     assert "has learnt from" not in said
-    first = ("ingest", "clicks", tmp_path / "monday.csv", "--map", names, "--clicks", "first")
+    first = (
+        "data",
+        "ingest",
+        "clicks",
+        tmp_path / "monday.csv",
+        "--map",
+        names,
+        "--clicks",
+        "first",
+    )
     code, read, _ = ssi(*first)
-    ssi("features", read["path"], "--vocabularies", "two", "--out", tmp_path / "of-first")
-    code, other, _ = ssi(*train[:3], tmp_path / "of-first", *train[4:])
+    ssi("data", "features", read["path"], "--vocabularies", "two", "--out", tmp_path / "of-first")
+    code, other, _ = ssi(*train[:4], tmp_path / "of-first", *train[5:])
     for run_id, source in ((trained["run_id"], "these clicks"), (other["run_id"], "monday.csv")):
-        own = ("estimate", run_id, "--clicks", tmp_path / "monday", "--rounds", "2")
+        own = ("lab", "estimate", run_id, "--log", tmp_path / "monday", "--rounds", "2")
         code, _, said = ssi(*own, "--candidates", "shown")
         assert (code, f"has learnt from {source}" in said) == (0, True)
 
     code, _, said = ssi(*call)
     assert (code, "no weight makes up for what a log never tried" in said) == (3, True)
-    code, _, said = ssi(*call[:3], tmp_path / "wednesday")
+    code, _, said = ssi(*call[:4], tmp_path / "wednesday")
     assert (code, "--clicks weighted" in said) == (3, True)
     (tmp_path / "policy.csv").write_text("query,document,position,probability\np0,a0,1,1\n")
     code, _, said = ssi(*call, "--candidates", "shown", "--policy", tmp_path / "policy.csv")
@@ -229,11 +252,11 @@ def test_lines_that_were_read_are_not_read_again(ssi, flow_runs, tmp_path):
     names = tmp_path / "map.toml"
     names.write_text(f"[columns]\n{columns}")
     how = ("--map", names, "--clicks", "all")
-    _, full, _ = ssi("ingest", "clicks", *days, *how, "--out", tmp_path / "full")
-    ssi("ingest", "clicks", days[0], *how, "--out", tmp_path / "first")
+    _, full, _ = ssi("data", "ingest", "clicks", *days, *how, "--out", tmp_path / "full")
+    ssi("data", "ingest", "clicks", days[0], *how, "--out", tmp_path / "first")
     days[0].unlink()
     since = ("--since", tmp_path / "first")
-    code, found, _ = ssi("ingest", "clicks", days[1], *how, *since)
+    code, found, _ = ssi("data", "ingest", "clicks", days[1], *how, *since)
     assert code == 0
     assert found["counts"].pop("since") == {"rows_taken": 120, "rows_read": 120}
     assert {**found, "path": full["path"]} == full
@@ -244,12 +267,14 @@ def test_lines_that_were_read_are_not_read_again(ssi, flow_runs, tmp_path):
 
 def test_settings_that_do_not_go_together_are_refused(ssi, place, tmp_path):
     written(tmp_path / "in", LINES)
-    assert ssi("ingest", "farm-ads", tmp_path / "in", "--out", tmp_path / "ads")[0] == 0
-    code, _, said = ssi("features", tmp_path / "ads", "--cold", "0.1")
+    assert ssi("data", "ingest", "farm-ads", tmp_path / "in", "--out", tmp_path / "ads")[0] == 0
+    code, _, said = ssi("data", "features", tmp_path / "ads", "--cold", "0.1")
     assert (code, "cold=0.1: expected relevant='link'" in said) == (3, True)
-    code, _, said = ssi("features", tmp_path / "ads", "--relevant", "link", "--queries", "goals")
+    code, _, said = ssi(
+        "data", "features", tmp_path / "ads", "--relevant", "link", "--queries-from", "goals"
+    )
     assert (code, "expected 'documents' or 'words:N'" in said) == (3, True)
-    code, _, said = ssi("features", tmp_path / "ads", "--relevant", "link")
+    code, _, said = ssi("data", "features", tmp_path / "ads", "--relevant", "link")
     assert (code, "by 'link'; it has 'click'" in said) == (3, True)
 
 

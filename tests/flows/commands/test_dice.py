@@ -13,7 +13,7 @@ VIEWS = "raw,cfh:k=3,words=12,ngrams=1,weighting=sublinear:10,sublinear:5,cfh:k=
 
 @pytest.fixture(scope="module")
 def task(project):
-    made = ["features", project / "corpus", "--out", project / "hashed", "--words", "all"]
+    made = ["data", "features", project / "corpus", "--out", project / "hashed", "--words", "all"]
     assert run(cli, [*map(str, made), "--views", VIEWS]) == 0
     return project / "hashed"
 
@@ -36,7 +36,7 @@ def test_views_are_split_where_a_name_begins(task):
 
 
 def test_words_of_the_same_documents_for_each_word(ssi, task):
-    asked = ("neighbours", task, "engine", "moon", "--dice", "-k", 3)
+    asked = ("lab", "neighbours", task, "engine", "moon", "--dice", "-k", 3)
     code, found, _ = ssi(*asked)
     assert code == 0
     assert [hit["asked"] for hit in found["results"]] == ["engine"] * 3 + ["moon"] * 3
@@ -49,7 +49,9 @@ def test_words_of_the_same_documents_for_each_word(ssi, task):
 def test_words_of_the_same_documents_for_a_run_of_words(ssi, task):
     subject = SUBJECTS[1].split()
     codes = {
-        f"{a} {b}": ssi("neighbours", task, f"{a} {b}", "--dice") for a in subject for b in subject
+        f"{a} {b}": ssi("lab", "neighbours", task, f"{a} {b}", "--dice")
+        for a in subject
+        for b in subject
     }
     found = {run: said["results"] for run, (code, said, _) in codes.items() if code == 0}
     assert len(found) > 3
@@ -59,7 +61,7 @@ def test_words_of_the_same_documents_for_a_run_of_words(ssi, task):
 
 def test_a_person_reads_a_list_for_each_word(task, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    assert run(cli, ["neighbours", str(task), "engine", "moon", "--dice", "-k", "2"]) == 0
+    assert run(cli, ["lab", "neighbours", str(task), "engine", "moon", "--dice", "-k", "2"]) == 0
     lines = capsys.readouterr()[0].splitlines()
     assert [lines[0], lines[4]] == ["engine", "moon"]
     assert len(lines) == 8
@@ -76,6 +78,6 @@ def test_a_person_reads_a_list_for_each_word(task, capsys, tmp_path, monkeypatch
     ],
 )
 def test_what_is_not_known_is_said(ssi, task, word, said):
-    code, _, log = ssi("neighbours", task, word, "--dice")
+    code, _, log = ssi("lab", "neighbours", task, word, "--dice")
     assert code == 3
     assert said in log

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from flows.cli import cli
+from ssi_core.command.library import GROUPS
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
 from ssi_core.corpus.sources.wikipedia import Wikipedia
 from ssi_core.datasets.sources import Wikispeedia
@@ -23,6 +25,10 @@ from tests.flows.project import PAGES, write_dump
 pytestmark = pytest.mark.usefixtures("own_root")
 
 RESULT = {"id", "title", "score", "url", "snippet", "marks", "fields"}
+DAILY = [
+    *("fit", "search", "related", "explain", "why", "export"),
+    *("serve", "compare", "retrain", "up", "demo"),
+]
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 
 
@@ -38,7 +44,7 @@ def subprocess_ssi(*arguments: str, **environment: str) -> subprocess.CompletedP
     )
 
 
-def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
+def test_help_is_immediate_and_fits_on_a_screen_of_80_columns():
     code = (
         "import sys\nfrom flows.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n"
@@ -51,21 +57,35 @@ def test_help_is_immediate_and_lists_every_verb_in_the_order_of_the_work():
         text=True,
         check=True,
         cwd=Path(__file__).parents[3],
+        env={**os.environ, "COLUMNS": "80"},
     )
-    assert "loaded [] code 0" in done.stdout
-    listed = done.stdout.split("Commands:")[1]
-    verbs = [line.split()[0] for line in listed.splitlines() if line.startswith("  ")]
-    assert verbs == list(cli.verbs)
-    assert set(verbs) >= {
-        *("sample", "ingest", "features", "pipeline", "train", "evaluate", "compare"),
-        *("export-trec", "search", "neighbours", "explain", "ui", "doctor", "demo"),
-    }
+    *lines, loaded = done.stdout.splitlines()
+    assert loaded == "loaded [] code 0"
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 42
+    assert "..." not in "".join(lines[1:])
+    assert re.search(r"^  +(ssi .*)$", done.stdout, re.MULTILINE)[1].startswith("ssi fit ")
+    groups = lines.index("Groups ('ssi GROUP --help' shows the order of the work):")
+    daily = [line.split()[0] for line in lines[lines.index("Daily work:") + 1 : groups - 1]]
+    assert daily == DAILY
+    assert [line.split()[0] for line in lines[groups + 1 : groups + 5]] == list(GROUPS)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_help_of_a_group_names_its_verbs_in_their_order(group, capsys):
+    assert run(cli, [group, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "The order" in text
+    described = text.partition("Options:")[0]
+    for verb in cli.get_command(None, group).list_commands(None):
+        assert re.search(rf"\b{verb}\b", described), verb
 
 
 def test_verbs_that_ask_neither_server_load_neither(project):
     code = (
         "import sys\nfrom flows.cli import main\n"
-        f"for command in (['reproduce'], ['search', {str(project / 'model')!r}, 'moon rocket']):\n"
+        f"search = ['search', {str(project / 'model')!r}, 'moon rocket']\n"
+        "for command in (['lab', 'pipeline'], search):\n"
         "    try:\n        main(command)\n    except SystemExit as end:\n"
         "        assert not end.code, end.code\n"
         "print([name for name in ('mlflow', 'prefect', 'scipy.stats') if name in sys.modules])\n"
@@ -96,27 +116,29 @@ def test_every_help_teaches_with_examples_and_has_the_shared_options(path, capsy
 def test_ingest_and_features_say_path_key_counts_skipped(ssi, tmp_path):
     dump = write_dump(tmp_path / "dump.xml.bz2")
     corpus = tmp_path / "corpus"
-    code, found, log = ssi("ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
+    code, found, log = ssi("data", "ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
     assert (code, set(found)) == (0, {"path", "key", "counts", "skipped"})
     assert found["path"] == str(corpus)
     assert found["counts"]["documents"] == PAGES
     assert log.splitlines()[0] == f"ssi: root {tmp_path / 'root'}"
-    code, again, _ = ssi("ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
+    code, again, _ = ssi("data", "ingest", "wikipedia", dump, "--out", corpus, "--processes", "1")
     assert (code, again) == (0, found)
 
-    code, task, _ = ssi("features", corpus, "--out", tmp_path / "task", "--words", "all")
+    code, task, _ = ssi("data", "features", corpus, "--out", tmp_path / "task", "--words", "all")
     assert (code, set(task)) == (0, {"path", "key", "counts", "skipped"})
     assert len(task["key"]) == 64
-    code, error, log = ssi("features", corpus, "--out", tmp_path / "task", "--words", "20")
+    code, error, log = ssi("data", "features", corpus, "--out", tmp_path / "task", "--words", "20")
     assert (code, error["error"]["kind"]) == (4, "refused")
     assert "--force" in log
-    code, _, _ = ssi("features", corpus, "--out", tmp_path / "task", "--words", "20", "--force")
+    code, _, _ = ssi(
+        "data", "features", corpus, "--out", tmp_path / "task", "--words", "20", "--force"
+    )
     assert code == 0
 
 
 def test_since_says_what_is_new_and_makes_the_same_corpus(ssi, tmp_path):
     dump = write_dump(tmp_path / "dump.xml.bz2")
-    how = ("ingest", "wikipedia", dump, "--processes", "1")
+    how = ("data", "ingest", "wikipedia", dump, "--processes", "1")
     _, first, _ = ssi(*how, "--out", tmp_path / "corpus")
     code, found, _ = ssi(*how, "--since", tmp_path / "corpus", "--out", tmp_path / "new")
     assert code == 0
@@ -137,8 +159,8 @@ def test_a_night_takes_pages_from_the_corpus_before_where_both_are_of_dumps(proj
 
 
 def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, project):
-    how = ("--words", "all", "--queries", "words:3", "--query-draws", "2")
-    code, task, _ = ssi("features", project / "corpus", *how)
+    how = ("--words", "all", "--queries-from", "words:3", "--query-draws", "2")
+    code, task, _ = ssi("data", "features", project / "corpus", *how)
     assert code == 0
     drawn = task["counts"]["keywords"]
     asked = task["counts"]["queries"]
@@ -146,19 +168,19 @@ def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, proje
     assert drawn["queries"]["test"] == asked["test"]
 
     write(tmp_path / "in", "1 1 1\n")
-    code, corpus, _ = ssi("ingest", "collection", tmp_path / "in")
+    code, corpus, _ = ssi("data", "ingest", "collection", tmp_path / "in")
     assert (code, corpus["counts"]["judgements"]) == (0, 1)
-    code, error, _ = ssi("features", corpus["path"])
+    code, error, _ = ssi("data", "features", corpus["path"])
     assert code == 3
     assert "1 of its queries are judged" in error["error"]["message"]
 
 
 def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):
-    code, task, _ = ssi("features", project / "corpus", "--words", "all")
+    code, task, _ = ssi("data", "features", project / "corpus", "--words", "all")
     assert code == 0
     assert Path(task["path"]).parent == tmp_path / "root" / ".ssi" / "store" / "task"
-    assert ssi("features", project / "corpus", "--words", "all")[1] == task
-    code, pooled, _ = ssi("features", project / "corpus", "--words", "all", "--pool", 20)
+    assert ssi("data", "features", project / "corpus", "--words", "all")[1] == task
+    code, pooled, _ = ssi("data", "features", project / "corpus", "--words", "all", "--pool", 20)
     assert (code, pooled["path"] != task["path"]) == (0, True)
     assert len(open_task(Path(pooled["path"])).pool) == 20
 
@@ -204,8 +226,17 @@ def test_explain_parts_and_rest_are_the_score(ssi, project):
         assert found["score"] == pytest.approx(hit["score"], rel=1e-4)
 
 
+def test_why_names_the_place_and_what_holds_another_above(ssi, project, capsys):
+    hits = ssi("search", project / "model", "automobile road")[1]["results"]
+    last = hits[-1]
+    code, found, _ = ssi("why", project / "model", "automobile road", last["title"], "-k", 1)
+    assert (code, found["id"], found["rank"]) == (0, last["id"], len(hits))
+    assert found["above"] == hits[0]["title"]
+    assert found["needed"] == pytest.approx(hits[0]["score"], rel=1e-4)
+
+
 def test_neighbours_are_words_of_the_subject(ssi, project):
-    code, found, _ = ssi("neighbours", project / "model", "automobile", "-k", 3)
+    code, found, _ = ssi("lab", "neighbours", project / "model", "automobile", "-k", 3)
     assert code == 0
     assert [set(hit) for hit in found["results"]] == [{"asked", "id", "title", "score"}] * 3
     words = {"car", "engine", "wheel", "road", "driver", "motor", "vehicle"}
@@ -213,13 +244,21 @@ def test_neighbours_are_words_of_the_subject(ssi, project):
 
 
 def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
-    built = ("index", project / "tfidf", "--task", project / "task", "--out", tmp_path / "i")
+    built = (
+        "data",
+        "index",
+        project / "tfidf",
+        "--task",
+        project / "task",
+        "--out",
+        tmp_path / "i",
+    )
     code, found, _ = ssi(*built)
     assert (code, found["counts"]) == (0, {"documents": PAGES})
     plain = ssi("search", project / "tfidf", "moon")[1]
     assert all(hit["snippet"] for hit in plain["results"])
     assert ssi("search", project / "tfidf", "moon", "--index", tmp_path / "i")[1] == plain
-    assert ssi(*built[:-1], tmp_path / "bare", "--no-texts")[0] == 0
+    assert ssi(*built[:-1], tmp_path / "bare", "--without-texts")[0] == 0
     bare = ("search", project / "tfidf", "moon", "--index", tmp_path / "bare")
     results = ssi(*bare)[1]["results"]
     assert [hit["id"] for hit in results] == [hit["id"] for hit in plain["results"]]
@@ -229,7 +268,7 @@ def test_index_then_search_with_it(ssi, project, tmp_path, capsys):
 
 
 def test_evaluate_gives_every_measure_with_its_error(ssi, project):
-    code, found, _ = ssi("evaluate", project / "model", "--task", project / "task")
+    code, found, _ = ssi("lab", "evaluate", project / "model", "--task", project / "task")
     assert code == 0
     for name in ("rank_loss", "map", "mrr", "p_at_1", "p_at_10", "ndcg_at_10"):
         assert 0 <= found["metrics"][f"test/{name}"] <= 1
@@ -237,7 +276,7 @@ def test_evaluate_gives_every_measure_with_its_error(ssi, project):
 
 
 def test_evaluate_counts_hubs_where_it_is_asked_to(ssi, project):
-    arguments = ("evaluate", project / "model", "--task", project / "task")
+    arguments = ("lab", "evaluate", project / "model", "--task", project / "task")
     assert "hubs" not in ssi(*arguments)[1]
     code, found, _ = ssi(*arguments, "--hubs")
     fitted, documents = load_model(project / "model"), open_task(project / "task").documents
@@ -249,7 +288,7 @@ def test_evaluate_counts_hubs_where_it_is_asked_to(ssi, project):
 
 
 def test_doctor_finds_this_machine(ssi):
-    code, found, _ = ssi("doctor")
+    code, found, _ = ssi("ops", "doctor")
     assert code == 0
     assert found["python"] == sys.version.split()[0]
     assert found["cores"] >= 1
@@ -259,13 +298,13 @@ def test_doctor_finds_this_machine(ssi):
 
 def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
     for arguments in (
-        ["doctor"],
+        ["ops", "doctor"],
         ["search", str(project / "model"), "automobile"],
         ["search", str(project / "model"), "xyzzy"],
         ["explain", str(project / "model"), "automobile", "Page 3"],
-        ["neighbours", str(project / "model"), "car"],
-        ["evaluate", str(project / "model"), "--task", str(project / "task")],
-        ["features", str(project / "corpus"), "--out", str(project / "task")],
+        ["lab", "neighbours", str(project / "model"), "car"],
+        ["lab", "evaluate", str(project / "model"), "--task", str(project / "task")],
+        ["data", "features", str(project / "corpus"), "--out", str(project / "task")],
     ):
         assert run(cli, arguments) == 0
         out = capsys.readouterr().out
@@ -276,24 +315,24 @@ def test_what_a_person_reads_is_at_most_100_columns(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["features", "no-such-corpus"], 3, "no artefact"),
+        (["data", "features", "no-such-corpus"], 3, "no artefact"),
         (["search", "{model}", "car", "--index", "{task}"], 3, "expected 'index'"),
         (["search", "{task}", "car"], 3, "index"),
-        (["neighbours", "{tfidf}", "car"], 3, "equal words only"),
-        (["neighbours", "{model}", "xyzzy"], 3, "not a word"),
+        (["lab", "neighbours", "{tfidf}", "car"], 3, "equal words only"),
+        (["lab", "neighbours", "{model}", "xyzzy"], 3, "not a word"),
         (["explain", "{model}", "car", "No such page"], 3, "No such page"),
-        (["ingest", "wikipedia", "no-such-dump.xml"], 3, "no-such-dump.xml"),
-        (["ingest", "wikispeedia", "no-such-directory"], 3, "no-such-directory"),
-        (["ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
-        (["pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
-        (["pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
-        (["pipeline", "demo", "--corpus", "{task}"], 3, "expected 'collection'"),
-        (["train", "no-such-table", "--task", "{task}", "--row", "x"], 3, "no-such-table"),
-        (["train", "demo", "--task", "{task}", "--row", "x"], 3, "'x'"),
-        (["ingest", "wikipedia"], 2, "DUMPS"),
-        (["pipeline", "demo"], 2, "--corpus"),
-        (["pipeline", "demo", "--corpus", "a", "--task", "b"], 2, "--corpus"),
-        (["features", "{corpus}", "--words", "many"], 2, "many"),
+        (["data", "ingest", "wikipedia", "no-such-dump.xml"], 3, "no-such-dump.xml"),
+        (["data", "ingest", "wikispeedia", "no-such-directory"], 3, "no-such-directory"),
+        (["data", "ingest", "collection", "no-such-directory"], 3, "no test collection is there"),
+        (["lab", "pipeline", "no-such-table", "--task", "{task}"], 3, "no-such-table"),
+        (["lab", "pipeline", "demo", "--task", "{task}", "--rows", "TF-IDF,x"], 3, "'x'"),
+        (["lab", "pipeline", "demo", "--corpus", "{task}"], 3, "expected 'collection'"),
+        (["lab", "train", "no-such-table", "--task", "{task}", "--row", "x"], 3, "no-such-table"),
+        (["lab", "train", "demo", "--task", "{task}", "--row", "x"], 3, "'x'"),
+        (["data", "ingest", "wikipedia"], 2, "DUMPS"),
+        (["lab", "pipeline", "demo"], 2, "--corpus"),
+        (["lab", "pipeline", "demo", "--corpus", "a", "--task", "b"], 2, "--corpus"),
+        (["data", "features", "{corpus}", "--words", "many"], 2, "many"),
         (["search", "{model}"], 2, "TEXT"),
         (["search", "{model}", "car", "-k", "0"], 2, "-k"),
         (["sing"], 2, "sing"),
@@ -354,7 +393,7 @@ def test_an_unexpected_failure_is_one_line_and_verbose_shows_where(capsys):
 
 
 def test_root_is_an_option_of_every_command(tmp_path, capsys):
-    assert run(cli, ["--root", str(tmp_path / "elsewhere"), "doctor", "--json"]) == 0
+    assert run(cli, ["--root", str(tmp_path / "elsewhere"), "ops", "doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["root"] == str(tmp_path / "elsewhere")
 
 
@@ -363,7 +402,7 @@ def test_a_real_process_writes_one_object_and_ends_with_the_code(project):
     assert done.returncode == 0
     assert json.loads(done.stdout)["results"]
     assert done.stderr == f"ssi: root {project}\n"
-    done = subprocess_ssi("features", "nothing", "--json", SSI_ROOT=str(project))
+    done = subprocess_ssi("data", "features", "nothing", "--json", SSI_ROOT=str(project))
     assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (3, "bad input")
 
 

@@ -25,21 +25,21 @@ def test_mates_of_both_editions_of_the_sample(ssi, sample, tmp_path):
     for language in ("ja", "en"):
         (dump,) = sample.glob(f"{language}wiki-*.xml.bz2")
         place = ("--out", tmp_path / language, "--processes", "1")
-        assert ssi("ingest", "wikipedia", dump, *place)[0] == 0
+        assert ssi("data", "ingest", "wikipedia", dump, *place)[0] == 0
     (table,) = sample.glob("*langlinks.sql.gz")
     corpora = ("--corpora", tmp_path / "ja", tmp_path / "en")
     given = ("--dictionary", sample / "dictionary.tsv")
-    code, found, _ = ssi("ingest", "mates", "--langlinks", table, *corpora, *given)
+    code, found, _ = ssi("data", "ingest", "mates", "--langlinks", table, *corpora, *given)
     assert code == 0
     assert found["counts"]["dictionary_entries"] > 1700
     assert found["counts"]["translations"] == found["counts"]["links_found"] > 10
     assert open_collection(tmp_path / found["path"]).sides == ("queries", "documents")
-    assert ssi("ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found
+    assert ssi("data", "ingest", "mates", "--langlinks", table, *corpora, *given)[1] == found
 
 
 def test_mates_of_the_kyoto_articles(ssi, tmp_path):
     there = release(tmp_path / "in")
-    code, found, _ = ssi("ingest", "kyoto", there, "--out", tmp_path / "out")
+    code, found, _ = ssi("data", "ingest", "kyoto", there, "--out", tmp_path / "out")
     assert (code, found["counts"]["title_mentions"]) == (0, 3)
     assert found["skipped"]["malformed"]["GNM/GNM00155.xml"].startswith("line 2, ")
 
@@ -47,14 +47,14 @@ def test_mates_of_the_kyoto_articles(ssi, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--corpora", "a", "b"), "ssi ingest kyoto DIRECTORY"),
+        (("--corpora", "a", "b"), "ssi data ingest kyoto DIRECTORY"),
         (("--wikitext", "a", "--wikidata", "b", "--corpora", "c", "d"), "one of --langlinks"),
         (("--wikidata", "b"), "--corpora"),
         (("--kyoto", "a"), "No such option"),
     ],
 )
 def test_options_that_do_not_go_together(ssi, arguments, message):
-    code, _, log = ssi("ingest", "mates", *arguments)
+    code, _, log = ssi("data", "ingest", "mates", *arguments)
     assert code == 2
     assert message in log
 

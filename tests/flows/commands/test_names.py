@@ -9,11 +9,11 @@ from tests.test_names import HOSTILE
 pytestmark = pytest.mark.usefixtures("own_root")
 
 CALLS = {
-    "promote": ["promote", "1", "--name"],
-    "rollback": ["rollback", "--name"],
-    "champions": ["champions", "--name"],
+    "promote": ["ops", "promote", "1", "--name"],
+    "rollback": ["ops", "rollback", "--name"],
+    "champions": ["ops", "champions", "--name"],
     "retrain": ["retrain", "--corpus", "c", "--name"],
-    "train": ["train", "demo", "--task", "t", "--row", "TF-IDF", "--comparison"],
+    "train": ["lab", "train", "demo", "--task", "t", "--row", "TF-IDF", "--comparison"],
     "compare": ["compare", "demo", "--comparison"],
 }
 
@@ -48,9 +48,9 @@ def test_a_table_that_would_write_outside_of_the_root_is_bad_input(tmp_path, pro
     table.write_text(
         'name = "../../../written-outside"\ntitle = "t"\n[[rows]]\nlabel = "a"\nmodel = "tfidf"\n'
     )
-    for verb in ("train", "pipeline"):
-        row = ("--row", "a") if verb == "train" else ()
-        code, value, _ = ssi(verb, table, "--task", project / "task", *row)
+    for verb in ("lab train", "lab pipeline"):
+        row = ("--row", "a") if verb == "lab train" else ()
+        code, value, _ = ssi(*verb.split(), table, "--task", project / "task", *row)
         assert code == 3
         assert "is no name of a table" in value["error"]["message"]
     assert not list(tmp_path.parent.glob("**/written-outside"))

@@ -78,40 +78,44 @@ def inside(place, monkeypatch):
 
 
 IN = "../in püt"
-LOG = f"ingest|clicks|{IN}/log 1.csv|--map|{IN}/map.toml|--clicks|all"
+LOG = f"data|ingest|clicks|{IN}/log 1.csv|--map|{IN}/map.toml|--clicks|all"
 CALLS = {
-    "sample": "sample|müde/sample|--documents|20",
-    "wikipedia": f"ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--out|a/corpus",
-    "since": f"ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--since|{IN}/corpus|--out|a/since",
-    "wikispeedia": f"ingest|wikispeedia|{IN}/wikispeedia|--out|a/wikispeedia",
-    "collection": f"ingest|collection|{IN}/cran|--out|a/cran",
-    "kyoto": f"ingest|kyoto|{IN}/kyoto|--out|a/kyoto",
-    "mates": f"ingest|mates|--langlinks|{IN}/links.sql.gz|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
+    "sample": "data|sample|müde/sample|--size|20",
+    "wikipedia": f"data|ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1|--out|a/corpus",
+    "since": f"data|ingest|wikipedia|{IN}/dump.xml.bz2|--processes|1"
+    f"|--since|{IN}/corpus|--out|a/since",
+    "wikispeedia": f"data|ingest|wikispeedia|{IN}/wikispeedia|--out|a/wikispeedia",
+    "collection": f"data|ingest|collection|{IN}/cran|--out|a/cran",
+    "kyoto": f"data|ingest|kyoto|{IN}/kyoto|--out|a/kyoto",
+    "mates": f"data|ingest|mates|--langlinks|{IN}/links.sql.gz"
+    f"|--corpora|{IN}/ja|{IN}/en|--out|a/mates",
     "clicks": f"{LOG}|--out|a/clicks",
     "clicks since": f"{LOG}|--since|{IN}/clicks|--out|a/clicks 2",
     "clicks texts": f"{LOG}|--queries|{IN}/clicks|--documents|{IN}/clicks|--out|a/clicks 3",
-    "games": f"ingest|wikispeedia-clicks|{IN}/games|--out|a/games",
-    "farm-ads": f"ingest|farm-ads|{IN}/farm|--out|a/farm",
-    "features": f"features|{IN}/corpus|--out|a/task",
-    "features of clicks": f"features|{IN}/clicks|--out|a/ads",
-    "features of two": f"features|{IN}/clicks|--vocabularies|two|--out|a/two",
-    "features of mates": f"features|{IN}/mates|--relevant|translation|--views|raw|--out|a/of mates",
-    "freeze": f"freeze|{IN}/corpus|--queries|5|--out|a/frozen",
-    "freeze since": f"freeze|{IN}/corpus|--since|{IN}/corpus|--queries|5|--out|a/frozen 2",
-    "evaluate": f"evaluate|{IN}/model|--task|{IN}/task",
-    "index": f"index|{IN}/model|--task|{IN}/task|--out|a/index",
+    "games": f"data|ingest|wikispeedia-clicks|{IN}/games|--out|a/games",
+    "farm-ads": f"data|ingest|farm-ads|{IN}/farm|--out|a/farm",
+    "features": f"data|features|{IN}/corpus|--out|a/task",
+    "features of clicks": f"data|features|{IN}/clicks|--out|a/ads",
+    "features of two": f"data|features|{IN}/clicks|--vocabularies|two|--out|a/two",
+    "features of mates": f"data|features|{IN}/mates|--relevant|translation"
+    "|--views|raw|--out|a/of mates",
+    "freeze": f"ops|freeze|{IN}/corpus|--max-queries|5|--out|a/frozen",
+    "freeze since": f"ops|freeze|{IN}/corpus|--since|{IN}/corpus|--max-queries|5|--out|a/frozen 2",
+    "evaluate": f"lab|evaluate|{IN}/model|--task|{IN}/task",
+    "index": f"data|index|{IN}/model|--task|{IN}/task|--out|a/index",
     "search": f"search|{IN}/model|moon|--index|{IN}/model/index",
     "approximate": f"search|{IN}/model|moon|--approximate",
-    "match": f"match|{IN}/ads|{IN}/page.txt|--new-ads|{IN}/new ads.tsv",
-    "match a title": f"match|{IN}/ads|p1|--pages|{IN}/clicks",
-    "estimate": f"estimate|{IN}/ads|--clicks|{IN}/visits|--candidates|shown|--most-unseen|1"
+    "match": f"rank|match|{IN}/ads|{IN}/page.txt|--new-ads|{IN}/new ads.tsv",
+    "match a title": f"rank|match|{IN}/ads|p1|--pages|{IN}/clicks",
+    "estimate": f"lab|estimate|{IN}/ads|--log|{IN}/visits|--candidates|shown|--most-unseen|1"
     f"|--propensities|{IN}/looks.csv|--rounds|3",
-    "neighbours": f"neighbours|{IN}/model|moon",
-    "dice": f"neighbours|{IN}/task|moon|--dice",
+    "neighbours": f"lab|neighbours|{IN}/model|moon",
+    "dice": f"lab|neighbours|{IN}/task|moon|--dice",
     "explain": f"explain|{IN}/model|moon|Page 1",
+    "why": f"why|{IN}/model|moon|Page 1",
     "export": f"export|{IN}/model|--to|opensearch|--out|a/exported",
     "export documents": f"export|{IN}/model|--documents|{IN}/corpus|--to|lucene|--out|a/added",
-    "root": f"doctor|--root|{IN}/rööt",
+    "root": f"ops|doctor|--root|{IN}/rööt",
 }
 
 
@@ -130,11 +134,11 @@ def test_a_verb_takes_relative_paths(call, inside, capsys):
 
 
 def test_what_was_made_is_not_made_again_from_another_directory(inside, capsys, monkeypatch):
-    assert run(cli, ["features", f"{IN}/corpus", "--json"]) == 0
+    assert run(cli, ["data", "features", f"{IN}/corpus", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
     monkeypatch.chdir(inside / "in püt" / "one")
     monkeypatch.setenv("SSI_ROOT", "../../rööt")
-    assert run(cli, ["features", "../corpus", "--json"]) == 0
+    assert run(cli, ["data", "features", "../corpus", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == first
 
 
@@ -146,11 +150,11 @@ def test_rows_are_trained_compared_and_exported_by_relative_paths(inside, capsys
         return json.loads(out)
 
     table, task = f"{IN}/tablé.toml", ("--task", f"{IN}/task")
-    trained = ssi("train", table, *task, "--row", "TF-IDF")
+    trained = ssi("lab", "train", table, *task, "--row", "TF-IDF")
     assert ssi("compare", "tiny")["rows"][0]["run_id"] == trained["run_id"]
     assert ssi("search", trained["run_id"], "moon")["results"]
     for how in ((), task):
-        files = ssi("export-trec", trained["run_id"], "--out", "a/trec", *how)
+        files = ssi("lab", "export-trec", trained["run_id"], "--out", "a/trec", *how)
         assert Path(files["run"]).read_text()
     assert (inside / "rööt" / "mlruns" / "mlflow.db").is_file()
 
@@ -173,10 +177,9 @@ def test_serve_takes_relative_paths(inside, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("verb", "option", "name"),
     [
-        ("pipeline", "--corpus", "corpus"),
-        ("pipeline", "--task", "task"),
-        ("pipeline", "--texts", "dump.xml.bz2"),
-        ("reproduce", "--corpus", "corpus"),
+        ("lab pipeline", "--corpus", "corpus"),
+        ("lab pipeline", "--task", "task"),
+        ("lab pipeline", "--texts", "dump.xml.bz2"),
         ("retrain", "--corpus", "corpus"),
         ("retrain", "--texts", "dump.xml.bz2"),
         ("retrain", "--frozen", "frozen"),
@@ -189,12 +192,12 @@ def test_a_flow_is_handed_absolute_paths(verb, option, name, inside, monkeypatch
     handed = []
     monkeypatch.setattr(pipeline, "run_pipeline", lambda **how: handed.append(how) or {})
     monkeypatch.setattr(retrain, "run_retrain", lambda **how: handed.append(how) or {})
-    table = "demo" if verb == "reproduce" else f"{IN}/tablé.toml"
+    table = f"{IN}/tablé.toml"
     more = ["--corpus", f"{IN}/corpus"] if option == "--frozen" else []
-    assert run(cli, [verb, table, option, f"{IN}/{name}", *more, "--json"]) == 0
+    assert run(cli, [*verb.split(), table, option, f"{IN}/{name}", *more, "--json"]) == 0
     paths = [text for text in strings(handed) if "/" in text]
     assert str(inside / "in püt" / name) in paths
-    assert (str(inside / "in püt" / "tablé.toml") in paths) == (verb != "reproduce")
+    assert str(inside / "in püt" / "tablé.toml") in paths
     assert all(path.startswith("/") and ".." not in path for path in paths)
 
 

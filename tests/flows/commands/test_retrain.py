@@ -16,14 +16,14 @@ def ssi(capsys, *said):
 
 def test_a_frozen_set_bars_its_links(tmp_path, corpus_dir, capsys, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    code, frozen = ssi(capsys, "freeze", corpus_dir, "--queries", 40)
+    code, frozen = ssi(capsys, "ops", "freeze", corpus_dir, "--max-queries", 40)
     assert (code, frozen["counts"]["queries"]) == (0, 40)
     how = ("--frozen", frozen["path"], "--split-seed", 3, "--views", "raw")
-    code, made = ssi(capsys, "features", corpus_dir, "--out", tmp_path / "task", *how)
+    code, made = ssi(capsys, "data", "features", corpus_dir, "--out", tmp_path / "task", *how)
     assert code == 0
     assert made["skipped"]["frozen_links"] > 0
     # A path that holds none is told.
-    assert ssi(capsys, "features", corpus_dir, "--frozen", corpus_dir)[0] == 3
+    assert ssi(capsys, "data", "features", corpus_dir, "--frozen", corpus_dir)[0] == 3
 
 
 def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
@@ -35,13 +35,13 @@ def test_clicks_and_mates_are_frozen(tmp_path, capsys, monkeypatch):
         (clicks, (), "frozen_pairs"),
         (mates, ("--relevant", "translation > link"), "frozen_queries"),
     ):
-        code, frozen = ssi(capsys, "freeze", source, *how, "--queries", 8)
+        code, frozen = ssi(capsys, "ops", "freeze", source, *how, "--max-queries", 8)
         assert (code, frozen["counts"]["queries"]) == (0, 8)
         other = (*how, "--frozen", frozen["path"], "--split-seed", 3, "--views", "raw")
-        code, made = ssi(capsys, "features", source, *other)
+        code, made = ssi(capsys, "data", "features", source, *other)
         assert code == 0
         assert made["skipped"][excluded] > 0
-    assert ssi(capsys, "freeze", clicks, "--relevant", "link")[0] == 3
+    assert ssi(capsys, "ops", "freeze", clicks, "--relevant", "link")[0] == 3
 
 
 def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch):
@@ -53,8 +53,8 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or retraining)
-    how = ("--warm", "--frozen", "f", "--size", "0.5", "--threads", "2")
-    how += ("--limit", "map=0.4", "--limit", "clicks=3")
+    how = ("--start", "champion", "--frozen", "f", "--min-size", "0.5", "--threads", "2")
+    how += ("--data-limit", "map=0.4", "--data-limit", "clicks=3")
     assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, retraining)
     checked = retrain.RetrainSettings(**asked[0])
     assert (checked.start, checked.frozen, checked.size) == (
@@ -68,13 +68,13 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     shown = capsys.readouterr().out
     assert "does not take over" in shown
     assert "the champion of ssi is version 4" in shown
-    assert retrain.RetrainSettings(**asked[1]).ingest.paths == (
-        tmp_path / "one.xml",
-        tmp_path / "two.xml",
-    )
+    assert retrain.RetrainSettings(**asked[1]).texts == [
+        str(tmp_path / "one.xml"),
+        str(tmp_path / "two.xml"),
+    ]
 
     assert run(cli, ["retrain"]) == 2
-    assert run(cli, ["retrain", "--corpus", "c", "--limit", "map"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--data-limit", "map"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--texts", "d"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])

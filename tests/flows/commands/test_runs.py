@@ -35,7 +35,7 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
         return json.loads(capsys.readouterr().out)
 
     how = ("--task", project / "task", "--row", "TF-IDF", "--comparison", "once")
-    trained = ssi("train", tiny, *how)
+    trained = ssi("lab", "train", tiny, *how)
     assert (trained["experiment"], trained["label"], trained["seed"]) == ("tiny", "TF-IDF", 0)
 
     compared = ssi("compare", "tiny")
@@ -63,10 +63,10 @@ def test_train_compare_export_and_search_a_run(project, tiny, tmp_path, capsys):
     assert related == ssi("related", project / "tfidf", first, "-k", 3)
     assert first not in {hit["id"] for hit in related["results"]}
     assert len(related["results"]) == 3
-    measured = ssi("evaluate", trained["run_id"], "--task", project / "task")
+    measured = ssi("lab", "evaluate", trained["run_id"], "--task", project / "task")
     assert measured["metrics"]["test/map"] == pytest.approx(trained["metrics"]["test/map"])
 
-    files = ssi("export-trec", trained["run_id"], "--out", tmp_path / "trec", "--texts")
+    files = ssi("lab", "export-trec", trained["run_id"], "--out", tmp_path / "trec", "--with-texts")
     lines = (tmp_path / "trec" / "run.trec").read_text().splitlines()
     assert files["run"] == str(tmp_path / "trec" / "run.trec")
     assert {len(line.split()) for line in lines} == {6}
@@ -87,28 +87,30 @@ def test_a_model_is_measured_on_any_texts_in_its_own_words(project, tmp_path, ss
     other = write_corpus(tmp_path / "other", *topical(60))
     build_task(other, tmp_path / "task")
     model = project / "tfidf"
-    code, value, _ = ssi("evaluate", model, "--task", tmp_path / "task")
+    code, value, _ = ssi("lab", "evaluate", model, "--task", tmp_path / "task")
     assert code == 3
     assert "--on DIRECTORY" in value["error"]["message"]
 
-    own = ssi("evaluate", model, "--task", project / "task")[1]["metrics"]["test/map"]
-    code, value, _ = ssi("evaluate", model, "--on", project / "corpus", "--out", tmp_path / "trec")
+    own = ssi("lab", "evaluate", model, "--task", project / "task")[1]["metrics"]["test/map"]
+    code, value, _ = ssi(
+        "lab", "evaluate", model, "--on", project / "corpus", "--out", tmp_path / "trec"
+    )
     assert code == 0
     # The same test pairs; training and validation pairs are neither answers nor candidates.
     assert value["metrics"]["test/map"] == pytest.approx(own, rel=0.05)
     assert set(value) >= {"model", "task", "metrics", "run", "qrels"}
     assert (tmp_path / "trec" / "run.trec").read_text()
 
-    assert ssi("freeze", other, "--out", tmp_path / "frozen", "--queries", 20)[0] == 0
+    assert ssi("ops", "freeze", other, "--out", tmp_path / "frozen", "--max-queries", 20)[0] == 0
     # It knows (nearly) no word of these texts.
     for place in (tmp_path / "frozen", other):
-        code, value, _ = ssi("evaluate", model, "--on", place)
+        code, value, _ = ssi("lab", "evaluate", model, "--on", place)
         assert code == 3
         assert "of the words of the queries are unknown to this model" in value["error"]["message"]
     on, task = ("--on", other), ("--task", "t")
     wrong = ((), (*task, *on), (*on, "--side", "valid"), (*on, "--fold", 1), (*task, "--by", "x"))
     for arguments in wrong:
-        assert ssi("evaluate", model, *arguments)[0] == 2
+        assert ssi("lab", "evaluate", model, *arguments)[0] == 2
 
 
 @pytest.mark.slow
@@ -121,7 +123,7 @@ def test_ui_starts_both_pages_and_ends_them_on_interrupt(tmp_path):
     }
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "flows.cli", "--root", str(tmp_path), "ui", "--json"),
+            *(sys.executable, "-m", "flows.cli", "--root", str(tmp_path), "ops", "ui", "--json"),
             *(f"--{name}-port={port}" for name, port in ports.items()),
         ],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""``ssi store``: what was made, checked."""
+"""``ssi data store``: what was made, checked."""
 
 import shlex
 import shutil
@@ -11,16 +11,16 @@ from ssi_core.store import locked
 
 
 def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
-    code, value, _ = ssi("store", "verify")
+    code, value, _ = ssi("data", "store", "verify")
     assert (code, value) == (0, {"directories": 0, "databases": 0, "bytes": 0, "damaged": 0})
     shutil.copytree(project / "task", tmp_path / "root/.ssi/store/task/k")
-    code, value, _ = ssi("store", "verify")
+    code, value, _ = ssi("data", "store", "verify")
     assert (code, value["directories"], value["damaged"]) == (0, 1, 0)
     assert value["bytes"] > 10_000
     part = next((tmp_path / "root/.ssi/store/task/k").rglob("idf.npy"))
     part.write_bytes(part.read_bytes()[:-1] + b"?")
     for places in ((), (tmp_path / "root",)):
-        code, value, _ = ssi("store", "verify", *places)
+        code, value, _ = ssi("data", "store", "verify", *places)
         assert code == 3
         said = f"1 of 1 directories and databases are damaged: {part}: its bytes"
         assert said in value["error"]["message"]
@@ -29,19 +29,19 @@ def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
 def test_a_changed_document_is_named_and_the_rest_is_kept(own_root, tmp_path, ssi):
     path = tmp_path / "root/.ssi/serve/m/documents.db"
     Changes(path).put([Document(f"d{n}", "", "text") for n in range(3)])
-    assert ssi("store", "verify")[1]["databases"] == 1
+    assert ssi("data", "store", "verify")[1]["databases"] == 1
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE rows SET text = 'other' WHERE id = 'd1'")
-    code, value, _ = ssi("store", "verify")
+    code, value, _ = ssi("data", "store", "verify")
     assert code == 3
     message = value["error"]["message"]
     assert "the row 'd1' was changed after it was written" in message
-    verb, file = shlex.split(message)[-3:-1], shlex.split(message)[-1]
+    verb, file = shlex.split(message)[-4:-1], shlex.split(message)[-1]
     code, value, _ = ssi(*verb, file)
     assert (code, value["kept"], value["left_out"], value["lost"]) == (0, 2, ["d1"], 0)
-    assert ssi("store", "verify")[1]["damaged"] == 0
+    assert ssi("data", "store", "verify")[1]["damaged"] == 0
     with locked(path):
-        code, value, _ = ssi("store", "repair", path)
+        code, value, _ = ssi("data", "store", "repair", path)
     assert code == 4
 
 
@@ -51,17 +51,17 @@ def test_databases_are_checked_page_by_page(own_root, tmp_path, ssi):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE runs (name TEXT)")
         connection.executemany("INSERT INTO runs VALUES (?)", [("x" * 100,)] * 500)
-    assert ssi("store", "verify")[:2] == (
+    assert ssi("data", "store", "verify")[:2] == (
         0,
         {"directories": 0, "databases": 1, "bytes": path.stat().st_size, "damaged": 0},
     )
     pages = bytearray(path.read_bytes())
     pages[3 * 4096 : 3 * 4096 + 40] = bytes(40)
     path.write_bytes(pages)
-    code, value, _ = ssi("store", "verify")
+    code, value, _ = ssi("data", "store", "verify")
     assert code == 3
     assert f"{path}: " in value["error"]["message"]
-    assert "ssi restore" in value["error"]["message"]
+    assert "ssi ops restore" in value["error"]["message"]
 
 
 def test_compiled_kernels_are_listed_and_removed(own_root, tmp_path, monkeypatch, ssi):
@@ -70,10 +70,10 @@ def test_compiled_kernels_are_listed_and_removed(own_root, tmp_path, monkeypatch
     monkeypatch.setenv("SSI_CACHE", str(tmp_path / "cache"))
     compiled.write("build", "key", bytes(1000))
     kept = {"kernels": 1, "bytes": 1032}
-    code, value, _ = ssi("store", "list")
+    code, value, _ = ssi("data", "store", "list")
     assert (code, value) == (0, {"artefacts": [], "compiled": kept})
-    code, value, _ = ssi("store", "remove", tmp_path, "--compiled")
+    code, value, _ = ssi("data", "store", "remove", tmp_path, "--compiled")
     assert code == 3
     assert "--compiled removes no" in value["error"]["message"]
-    assert ssi("store", "remove", "--compiled")[:2] == (0, {"compiled": kept})
-    assert ssi("store", "list")[1]["compiled"] == {"kernels": 0, "bytes": 0}
+    assert ssi("data", "store", "remove", "--compiled")[:2] == (0, {"compiled": kept})
+    assert ssi("data", "store", "list")[1]["compiled"] == {"kernels": 0, "bytes": 0}

@@ -27,7 +27,7 @@ def asked(monkeypatch):
 
 
 def test_shipped_tables_are_listed_with_what_is_printed(capsys):
-    assert run(cli, ["reproduce", "--json"]) == 0
+    assert run(cli, ["lab", "pipeline", "--json"]) == 0
     found = {table["name"]: table for table in json.loads(capsys.readouterr().out)["tables"]}
     assert set(found) == {path.stem for path in shipped_tables.TABLES.glob("*.toml")}
     first = found["ssi2010-table1"]
@@ -46,14 +46,14 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     own = {table["name"]: table["needs"] for table in found.values() if table["for_new_data"]}
     assert own == {"new-corpus": "link", "new-clicks": "click", "collections": "judgement"}
 
-    assert run(cli, ["reproduce"]) == 0
+    assert run(cli, ["lab", "pipeline"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     # No name is broken: it is to be typed.
     firsts = [line.split()[0] for line in lines if line.strip()]
     assert set(found) <= set(firsts)
     # Each stands in the group of the data that it needs, the one for new data first.
-    groups = [place for place, line in enumerate(lines) if ": ssi ingest" in line]
+    groups = [place for place, line in enumerate(lines) if ": ssi data ingest" in line]
     for start, end in itertools.pairwise([*groups, len(lines)]):
         group = [word for line in lines[start:end] for word in line.split()[:1] if word in found]
         assert len({needs[name] for name in group}) == 1
@@ -62,18 +62,23 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
         assert not subsets or group[0] == subsets[1]
 
 
-def test_reproduce_and_pipeline_ask_the_same_of_the_flow(asked, project, capsys):
+def test_what_is_typed_is_asked_of_the_flow(asked, project):
     how = [
         *("--task", str(project / "task"), "--rows", "TF-IDF raw, U'V + I", "--seeds", "2"),
         *("--budget", "500", "--threads", "2", "--row-threads", "1", "--json"),
     ]
-    for verb in ("reproduce", "pipeline"):
-        assert run(cli, [verb, "ssi2010-table1", *how]) == 0
-    reproduced, piped = asked
-    assert reproduced == piped
-    assert reproduced["budget"] == 500
-    assert (reproduced["rows"], reproduced["seeds"]) == (["TF-IDF raw", "U'V + I"], 2)
-    assert pipeline.PipelineSettings(**reproduced).threads == 2
+    assert run(cli, ["lab", "pipeline", "ssi2010-table1", *how]) == 0
+    (settings,) = asked
+    assert settings == {
+        "table": "ssi2010-table1",
+        "task": str(project / "task"),
+        "rows": ["TF-IDF raw", "U'V + I"],
+        "seeds": 2,
+        "budget": 500,
+        "threads": 2,
+        "row_threads": 1,
+    }
+    assert pipeline.PipelineSettings(**settings).threads == 2
 
 
 def test_finished_rows_are_printed_when_others_fail(project, monkeypatch, capsys):
@@ -84,7 +89,7 @@ def test_finished_rows_are_printed_when_others_fail(project, monkeypatch, capsys
     monkeypatch.setattr(
         tables, "comparison_outcome", lambda found: Outcome(found, lambda c: c.print(str(found)))
     )
-    how = ["pipeline", "demo", "--task", str(project / "task")]
+    how = ["lab", "pipeline", "demo", "--task", str(project / "task")]
     assert run(cli, how) == 3
     out, log = capsys.readouterr()
     assert out == "{'rows': 1}\n"
@@ -94,25 +99,25 @@ def test_finished_rows_are_printed_when_others_fail(project, monkeypatch, capsys
 
 
 def test_a_table_on_the_sample(asked):
-    assert run(cli, ["reproduce", "sample-table9", "--sample", "300", "--json"]) == 0
-    assert (asked[0]["sample"], asked[0]["corpus"], asked[0]["texts"]) == (300, None, [])
+    assert run(cli, ["lab", "pipeline", "sample-table9", "--sample", "300", "--json"]) == 0
+    assert asked == [{"table": "sample-table9", "sample": 300}]
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (["ssi2010-tabel1", "--task", "t"], 3, "Did you mean 'ssi2010-table1'?"),
-        (["my.toml", "--task", "t"], 3, "ssi pipeline FILE"),
+        (["my.toml", "--task", "t"], 3, "Or give a path."),
         (["ssi2010-table1"], 2, "Give one of --corpus, --texts, --task and --sample."),
-        (["--corpus", "c"], 2, "Give the NAME of a table"),
+        (["--corpus", "c"], 2, "Give TABLE"),
         (["ssi2010-table1", "--task", "t", "--rows", "U'V + J"], 3, 'Did you mean "U\'V + I"?'),
         (["ssi2010-table1", "--task", "t", "--budget", "0"], 2, "budget"),
     ],
 )
-def test_what_cannot_be_reproduced_is_said_before_anything_starts(
+def test_what_cannot_be_computed_is_said_before_anything_starts(
     arguments, code, said, asked, capsys
 ):
-    assert run(cli, ["reproduce", *arguments]) == code
+    assert run(cli, ["lab", "pipeline", *arguments]) == code
     assert said in capsys.readouterr().err
     assert asked == []
 

@@ -80,7 +80,10 @@ def models(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(models, tmp_path_factory):
     served, beside = models
-    with command(served, "--beside", beside, root=tmp_path_factory.mktemp("root")) as (_, address):
+    with command(served, "--second-model", beside, root=tmp_path_factory.mktemp("root")) as (
+        _,
+        address,
+    ):
         yield address
 
 

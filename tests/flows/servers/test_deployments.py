@@ -79,7 +79,7 @@ def test_of_two_nights_of_one_model_one_is_cancelled_and_other_flows_go_on(
     states = {machine.state(run): machine.run(run)["state"] for run in both}
     assert states.keys() == {"COMPLETED", "CANCELLED"}
     assert "concurrency limit reached" in states["CANCELLED"]["message"]
-    changes = machine.ssi("champions", "--name", "raced")["changes"]
+    changes = machine.ssi("ops", "champions", "--name", "raced")["changes"]
     assert [(change["version"], change["done"]) for change in changes] == [("1", True)]
     what_the_pipeline_leaves(machine, pipeline)
 
@@ -151,7 +151,7 @@ def test_what_a_sensor_sees_starts_a_night(machine, retraining):
     (run,) = wait_for(started, 300)
     assert machine.ended(run)["type"] == "COMPLETED"
     assert machine.run(run)["parameters"]["settings"]["name"] == "arrived"
-    assert machine.ssi("champions", "--name", "arrived")["champion"] == "1"
+    assert machine.ssi("ops", "champions", "--name", "arrived")["champion"] == "1"
 
 
 def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, retraining):
@@ -168,4 +168,4 @@ def test_the_run_of_a_dead_worker_crashes_and_the_next_one_is_let_in(machine, re
     machine.start(worker)
     again = machine.submit("retrain", **retraining("orphaned"))
     assert machine.ended(again)["type"] == "COMPLETED"
-    assert machine.ssi("champions", "--name", "orphaned")["champion"] == "1"
+    assert machine.ssi("ops", "champions", "--name", "orphaned")["champion"] == "1"

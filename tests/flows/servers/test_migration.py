@@ -134,7 +134,7 @@ def test_a_half_migrated_database_is_named_and_left_alone(filled, before):
     content = filled.read_bytes()
 
     with pytest.raises(
-        BadInput, match=rf"mlflow\.db: its tables, of version {before}.*ssi restore"
+        BadInput, match=rf"mlflow\.db: its tables, of version {before}.*ssi ops restore"
     ):
         tracking.ready()
 

@@ -82,9 +82,9 @@ def assert_all_works(ssi, runs):
     assert code == 0
     assert answer["results"]
     assert ssi("search", "models:/ssi@champion", "moon")[0] == 0
-    assert [change["version"] for change in ssi("champions")[1]["changes"]] == ["1", "2"]
-    assert ssi("rollback", "--why", "test")[1]["version"] == "1"
-    assert ssi("promote", runs["2"])[1]["version"] == "2"
+    assert [change["version"] for change in ssi("ops", "champions")[1]["changes"]] == ["1", "2"]
+    assert ssi("ops", "rollback", "--why", "test")[1]["version"] == "1"
+    assert ssi("ops", "promote", runs["2"])[1]["version"] == "2"
 
 
 def test_a_root_that_was_moved_works(root, original, ssi):
@@ -166,7 +166,7 @@ def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tm
     (tmp_path / "restored" / "mlruns").mkdir(parents=True)
     (tmp_path / "restored" / "mlruns" / ".gitignore").write_text("*")  # a fresh clone
 
-    code, answer, _ = ssi("restore", archive)
+    code, answer, _ = ssi("ops", "restore", archive)
 
     assert code == 0
     assert answer["files"] > 50
@@ -185,7 +185,7 @@ def test_files_are_restored_with_their_times(archive, backed_up, monkeypatch, tm
 
 
 def test_the_essential_is_what_cannot_be_made_again(there, original, tmp_path, ssi, monkeypatch):
-    code, answer, _ = ssi("backup", tmp_path / "essential.tar", "--essential")
+    code, answer, _ = ssi("ops", "backup", tmp_path / "essential.tar", "--essential")
     assert (code, answer["essential"]) == (0, True)
     with tarfile.open(tmp_path / "essential.tar") as tar:
         tops = {"/".join(name.split("/")[:2]) for name in tar.getnames()}
@@ -194,7 +194,7 @@ def test_the_essential_is_what_cannot_be_made_again(there, original, tmp_path, s
     assert not tops & {f".ssi/{name}" for name in left}
     assert (tmp_path / "essential.tar").stat().st_mode & 0o777 == 0o600
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
-    assert ssi("restore", tmp_path / "essential.tar")[0] == 0
+    assert ssi("ops", "restore", tmp_path / "essential.tar")[0] == 0
     assert_all_works(ssi, original[2])
 
 

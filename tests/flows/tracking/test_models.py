@@ -129,7 +129,7 @@ def test_a_champion_carries_its_index(run):
 def test_an_index_that_is_named_is_taken_and_none_is_made(run, ssi, task_dir, tmp_path):
     model = tracking.model_directory(run)
     how = ("--task", task_dir, "--out", tmp_path / "i", "--storage", "float16")
-    assert ssi("index", model, *how)[0] == 0
+    assert ssi("data", "index", model, *how)[0] == 0
     assert open_index(tmp_path / "i").artefact.configuration["storage"] == "float16"
     word = open_task(task_dir).documents.views["raw"].words[-1]
     assert ssi("search", run, word, "--index", tmp_path / "i")[0] == 0

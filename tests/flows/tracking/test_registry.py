@@ -180,15 +180,15 @@ def test_the_verbs(name, runs, capsys):
         code = command(cli, [*said, "--name", name, "--json"])
         return code, json.loads(capsys.readouterr().out)
 
-    assert ssi("promote", runs[0])[0] == 0
-    code, said = ssi("promote", runs[1], "--why", "better")
+    assert ssi("ops", "promote", runs[0])[0] == 0
+    code, said = ssi("ops", "promote", runs[1], "--why", "better")
     assert (code, said["version"], said["before"], said["why"]) == (0, "2", "1", "better")
-    assert ssi("rollback")[1]["version"] == "1"
-    code, said = ssi("champions")
+    assert ssi("ops", "rollback")[1]["version"] == "1"
+    code, said = ssi("ops", "champions")
     assert (code, said["champion"]) == (0, "1")
     assert [change["how"] for change in said["changes"]] == ["promotion", "promotion", "rollback"]
-    assert ssi("rollback", "--to", "9")[0] == 3
-    assert command(cli, ["champions", "--name", name]) == 0
+    assert ssi("ops", "rollback", "--to-version", "9")[0] == 3
+    assert command(cli, ["ops", "champions", "--name", name]) == 0
     assert f"the champion of {name} is version 1" in capsys.readouterr().out
 
 

@@ -283,7 +283,7 @@ def test_a_changed_value_is_named(table, task_dir, mlflow_root, what):
     where = f" AND run_uuid = '{run.run_id}'"
     with closing(sqlite3.connect(mlflow_root / "mlruns" / "mlflow.db")) as connection, connection:
         assert connection.execute(CHANGES[what] + where).rowcount == 1
-    message = f"{run.run_id}: what MLflow's database says of it was changed .*ssi restore"
+    message = f"{run.run_id}: what MLflow's database says of it was changed .*ssi ops restore"
     with pytest.raises(BadInput, match=message), attempt():
         tracking.finished_rows(table.name, "c")
 
@@ -311,7 +311,7 @@ def test_a_damaged_database_is_named(table, task_dir, mlflow_root, tmp_path, mon
     copy = tmp_path / "mlflow.db"
     copy.write_bytes((mlflow_root / "mlruns" / "mlflow.db").read_bytes().replace(old, new))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{copy}")
-    with pytest.raises(BadInput, match=f"{copy}: .*ssi restore"), attempt():
+    with pytest.raises(BadInput, match=f"{copy}: .*ssi ops restore"), attempt():
         tracking.finished_rows(table.name, "c")
 
 

@@ -167,7 +167,7 @@ def test_a_row_of_a_cluster_that_fails_fails_alone_and_says_why(compute, dask):
         compute(dask.where, "failed", wrong)
     said = str(caught.value)
     assert "more seed 0: " in said
-    assert "ssi features COLLECTION" in said
+    assert "ssi data features COLLECTION" in said
     assert "few seed 0: row 'few' starts from row 'more', which is not finished" in said
     assert "sublinear:9" in tracking.reasons("spread", "failed")["more"]
     assert len(results("failed")) == 1
@@ -177,5 +177,7 @@ def test_an_address_is_checked_before_anything_starts(compute, tmp_path, task_di
     with pytest.raises(ValueError, match="expected local, dask:tcp://HOST:PORT"):
         compute("dask:8786")
     table = str(tmp_path / "spread.toml")
-    assert ssi(cli, ["pipeline", table, "--task", str(task_dir), "--where", "tcp://a:1"]) == 3
+    assert (
+        ssi(cli, ["lab", "pipeline", table, "--task", str(task_dir), "--where", "tcp://a:1"]) == 2
+    )
     assert "expected local, dask:tcp://HOST:PORT" in capsys.readouterr().err

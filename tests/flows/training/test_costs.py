@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_refused_with_a_remedy(row, task_dir, monkeypatch, 
         require_rows([(row, Path(task_dir))], workers=0, threads=1)
     with pytest.raises(Refused, match=r"evaluation takes .*One query would take as much"):
         require_evaluation(TfIdf(), task)
-    with pytest.raises(Refused, match=r"index takes .*--no-words"):
+    with pytest.raises(Refused, match=r"index takes .*--without-words"):
         require_index(TfIdf(), task, tmp_path / "index", words=True)
 
 

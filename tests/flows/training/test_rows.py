@@ -59,16 +59,21 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
         expected.select("id", "map", "ndcg_at_10")
     )
     assert report.means["map"] == pytest.approx(expected["map"].mean())
-    for verb in (["evaluate", run, "--task", str(tmp_path / "task")], ["export-trec", run]):
-        where = ["--out", str(tmp_path / "trec")] if verb[0] == "export-trec" else []
+    for verb in (
+        ["lab", "evaluate", run, "--task", str(tmp_path / "task")],
+        ["lab", "export-trec", run],
+    ):
+        where = ["--out", str(tmp_path / "trec")] if verb[1] == "export-trec" else []
         assert ssi(cli, [*verb, *where, "--fold", "6"]) == 3
         assert "folds are 1 to 5" in capsys.readouterr().err
     # Most queries of the collection are ones that each model has learnt from.
-    assert ssi(cli, ["evaluate", run, "--on", str(tmp_path / "corpus")]) == 3
-    assert f"has learnt from its judgements. 'ssi evaluate {run} --task" in capsys.readouterr().err
+    assert ssi(cli, ["lab", "evaluate", run, "--on", str(tmp_path / "corpus")]) == 3
+    assert (
+        f"has learnt from its judgements. 'ssi lab evaluate {run} --task" in capsys.readouterr().err
+    )
     # A directory holds the model of one fold, and does not say of which.
     directory = str(tracking.model_directory(run))
-    assert ssi(cli, ["evaluate", directory, "--task", str(tmp_path / "task")]) == 3
+    assert ssi(cli, ["lab", "evaluate", directory, "--task", str(tmp_path / "task")]) == 3
     assert "Name its fold, 1 to 5 (--fold)" in capsys.readouterr().err
     assert tracking.client().get_run(run).data.params["candidates"] == "all 200 documents"
     logged = tracking.client().get_run(run).data.metrics
@@ -101,7 +106,7 @@ def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tm
 
     def written(*how):
         out = tmp_path / "-".join(["trec", *how])
-        assert ssi(cli, ["export-trec", run, "--out", str(out), *how]) == 0
+        assert ssi(cli, ["lab", "export-trec", run, "--out", str(out), *how]) == 0
         lines = [line.split() for line in (out / "run.trec").read_text().splitlines()]
         return {(query, document): (rank, score) for query, _, document, rank, score, _ in lines}
 
@@ -115,7 +120,7 @@ def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tm
         assert ranked.items() <= whole.items()
     assert written("--fold", "5") == ranked
     capsys.readouterr()
-    assert ssi(cli, ["evaluate", run, "--task", str(tmp_path / "task"), "--json"]) == 0
+    assert ssi(cli, ["lab", "evaluate", run, "--task", str(tmp_path / "task"), "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)["metrics"]
     assert measured["test/map"] == pytest.approx(report.means["map"])
     # A run of earlier versions has the first fold alone.
@@ -129,12 +134,12 @@ def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_p
     corpus = write_collection(tmp_path / "corpus")
     build_task(corpus, tmp_path / "task", relevant="judgement", words="all", views=["raw"], pool=7)
     (tmp_path / "judged.toml").write_text(TABLE + 'view = "sublinear:9"')
-    how = ["train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
+    how = ["lab", "train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
     assert ssi(cli, [*how, str(tmp_path / "task")]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts, raw." in said
     command = (
-        "ssi features COLLECTION --views counts,raw,sublinear:9 --out task-views "
+        "ssi data features COLLECTION --views counts,raw,sublinear:9 --out task-views "
         "--relevant judgement --words all --pool 7"
     )
     assert said.endswith(command)
@@ -279,7 +284,7 @@ def test_a_row_posts_how_far_its_training_is(task_dir, tmp_path, monkeypatch, ca
         TABLE.replace('split = "queries"', "").replace("judged", "posts")
     )
     how = ["--task", str(task_dir), "--row", "TF-IDF", "--seed", "2"]
-    assert ssi(cli, ["train", str(tmp_path / "posts.toml"), *how]) == 0
+    assert ssi(cli, ["lab", "train", str(tmp_path / "posts.toml"), *how]) == 0
     assert posts == [
         ("TF-IDF, seed 2", None, "begins"),
         ("TF-IDF, seed 2", None, "500 triples, validation loss 10.00 %"),

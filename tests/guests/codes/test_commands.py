@@ -1,4 +1,4 @@
-"""`ssi codes`: curves, codes without pickle, search in a ball, runs of MLflow."""
+"""`ssi rank codes`: curves, codes without pickle, search in a ball, runs of MLflow."""
 
 import json
 
@@ -21,7 +21,16 @@ def data(tmp_path_factory):
 def test_curves_are_computed_and_each_method_is_a_run(data, tmp_path, ssi):
     saved = tmp_path / "result.json"
     code, result, _ = ssi(
-        "codes", "compare", data, "--methods", "sth,lsi", "--bits", "4,16", "--save", saved
+        "rank",
+        "codes",
+        "compare",
+        data,
+        "--methods",
+        "sth,lsi",
+        "--lengths",
+        "4,16",
+        "--save",
+        saved,
     )
     assert code == 0
     first, second = result["rows"]
@@ -46,13 +55,15 @@ def test_curves_are_computed_and_each_method_is_a_run(data, tmp_path, ssi):
 def test_codes_are_learnt_and_searched(data, tmp_path, ssi):
     model = tmp_path / "codes"
     code, fitted, _ = ssi(
-        "codes", "fit", data, "--method", "sths", "--bits", "2", "--set", "neighbours=10",
+        "rank", "codes", "fit", data, "--method", "sths", "--bits", "2", "--set", "neighbours=10",
         "--out", model,
     )  # fmt: skip
     assert code == 0
     assert fitted["facts"]["graph_parts"] == 3
     assert fitted["measures"]["precision"] > 0.3
-    code, found, _ = ssi("codes", "search", model, "a kitten that purrs", "--radius", 0, "-k", 3)
+    code, found, _ = ssi(
+        "rank", "codes", "search", model, "a kitten that purrs", "--radius", 0, "-k", 3
+    )
     assert code == 0
     assert len(found["hits"]) == 3 <= found["texts"]
     themes = {row["id"]: row["label"] for row in map(json.loads, data.read_text().splitlines())}
@@ -62,19 +73,21 @@ def test_codes_are_learnt_and_searched(data, tmp_path, ssi):
 
 def test_hubs_are_measured_in_each_space(data, tmp_path, ssi, capsys):
     saved = tmp_path / "hubs.json"
-    code, found, _ = ssi("codes", "hubs", data, "--dimensions", "2,3", "-k", 3, "--save", saved)
+    code, found, _ = ssi(
+        "rank", "codes", "hubs", data, "--dimensions", "2,3", "-k", 3, "--save", saved
+    )
     assert code == 0
     assert json.loads(saved.read_text())["rows"] == found["rows"]
     spaces = [(row["space"], row["features"]) for row in found["rows"]]
     assert spaces[-2:] == [("LSI", 3), ("LSI", 2)]
     assert spaces[0][0] == "words"
     assert found["rows"][0]["bad_ratio"] < 0.3  # texts of a theme share its words
-    assert run(cli, ["codes", "hubs", str(data), "--dimensions", "2"]) == 0
+    assert run(cli, ["rank", "codes", "hubs", str(data), "--dimensions", "2"]) == 0
     assert "BN_k" in capsys.readouterr().out
 
 
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
-    arguments = ["codes", "compare", str(data), "--methods", "sth,lsh", "--bits", "16"]
+    arguments = ["rank", "codes", "compare", str(data), "--methods", "sth,lsh", "--lengths", "16"]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in ("precision", "recall", "kNN accuracy", "empty balls"))
@@ -86,8 +99,8 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
     ("arguments", "code", "message"),
     [
         (("compare", "own.jsonl", "--methods", "sht"), 3, "Did you mean 'sth'"),
-        (("compare", "own.jsonl", "--bits", "0,8"), 2, "expected numbers from 1 to 1024"),
-        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "--dimensions x: expected numbers"),
+        (("compare", "own.jsonl", "--lengths", "0,8"), 2, "0 is not in the range 1<=x<=1024"),
+        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "'x' is not a valid integer"),
         (("hubs", "own.jsonl", "-k", "90"), 3, "Give more texts"),
         (("compare", "."), 3, "neither reut2-000.sgm nor"),
         (("compare", "none.tar"), 3, "there is no such file or folder"),
@@ -98,6 +111,6 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
 )
 def test_what_is_wrong_is_named(data, monkeypatch, ssi, arguments, code, message):
     monkeypatch.chdir(data.parent)
-    returned, outcome, _ = ssi("codes", *arguments)
+    returned, outcome, _ = ssi("rank", "codes", *arguments)
     assert returned == code
     assert message in outcome["error"]["message"]

@@ -1,4 +1,4 @@
-"""`ssi profiles` and `ssi feeds`: comparisons with runs of MLflow, profiles in Python, refusals."""
+"""`ssi rank profiles` and `feeds`: comparisons with runs of MLflow, Python, refusals."""
 
 import json
 
@@ -49,7 +49,16 @@ def runs_of(experiment):
 def test_profiles_are_compared_and_each_row_is_a_run(clicks, tmp_path, ssi, capsys):
     saved = tmp_path / "result.json"
     code, result, _ = ssi(
-        "profiles", "compare", clicks, "--tokens", "texts", "--set", "tokens=5", "--save", saved
+        "rank",
+        "profiles",
+        "compare",
+        clicks,
+        "--tokens",
+        "texts",
+        "--set",
+        "tokens=5",
+        "--save",
+        saved,
     )
     assert code == 0
     assert result["profiler"]["tokens"] == 5
@@ -61,25 +70,27 @@ def test_profiles_are_compared_and_each_row_is_a_run(clicks, tmp_path, ssi, caps
     assert kept.params["tokens"] == "5"
     assert kept.metrics["test/auc_10_or_more"] == first["bands"]["10 or more"]["auc"]
     assert "run_id" not in json.loads(saved.read_text())["rows"][0]
-    assert run(cli, ["profiles", "compare", str(clicks)]) == 0
+    assert run(cli, ["rank", "profiles", "compare", str(clicks)]) == 0
     out = capsys.readouterr().out
     assert all(text in out for text in ("raw events, profile", "paper: with profile", "wins", "C "))
 
 
 def test_profiles_are_fitted_and_shown(clicks, tmp_path, ssi, capsys):
     model = tmp_path / "profiles"
-    code, fitted, _ = ssi("profiles", "fit", clicks, "--set", "clusters=4", "--out", model)
+    code, fitted, _ = ssi("rank", "profiles", "fit", clicks, "--set", "clusters=4", "--out", model)
     assert code == 0
     bits = fitted["codes"]["bits"]
     assert bits["cluster"]["mean"] < bits["all"]["mean"]
-    code, user, _ = ssi("profiles", "show", model, "--user", "u003")
+    code, user, _ = ssi("rank", "profiles", "show", model, "--user", "u003")
     assert code == 0
     profiles = ssi_core.Profiles(clusters=4).fit(clicks)
     assert profiles.user("u003") == user == ssi_core.Profiles.load(model).user("u003")
     profiles.save(tmp_path / "again")
-    assert ssi("profiles", "show", tmp_path / "again", "--cluster", 1)[1] == profiles.cluster(1)
-    assert run(cli, ["profiles", "show", str(model), "--user", "u003"]) == 0
-    assert run(cli, ["profiles", "show", str(model), "--cluster", "1"]) == 0
+    assert ssi("rank", "profiles", "show", tmp_path / "again", "--cluster", 1)[
+        1
+    ] == profiles.cluster(1)
+    assert run(cli, ["rank", "profiles", "show", str(model), "--user", "u003"]) == 0
+    assert run(cli, ["rank", "profiles", "show", str(model), "--cluster", "1"]) == 0
     out = capsys.readouterr().out
     assert "against cluster" in out
     assert "% of the users" in out
@@ -89,7 +100,7 @@ def test_profiles_are_fitted_and_shown(clicks, tmp_path, ssi, capsys):
 
 def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
     saved = tmp_path / "result.json"
-    code, result, _ = ssi("feeds", "compare", feeds, "--entries", "1,4", "--save", saved)
+    code, result, _ = ssi("rank", "feeds", "compare", feeds, "--entries", "1,4", "--save", saved)
     assert code == 0
     assert (result["feeds"], result["topics"]) == (60, 12)
     runs = runs_of("feeds")
@@ -97,11 +108,11 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
     best = next(row for row in result["rows"] if row["elements"] == "FT+ET" and row.get("best"))
     assert runs[best["run_id"]].data.metrics["test/f"] == best["f"]
     assert json.loads(saved.read_text())["rows"][0]["f"] == result["rows"][0]["f"]
-    assert run(cli, ["feeds", "compare", str(feeds), "--entries", "2"]) == 0
+    assert run(cli, ["rank", "feeds", "compare", str(feeds), "--entries", "2"]) == 0
     out = capsys.readouterr().out
     assert all(text in out for text in ("FT+FD+ET+ED", "chosen", "paper P", "60 feeds"))
     assert len(ssi_core.read_feeds(feeds)) == 60
-    code, made, _ = ssi("ingest", "feeds", feeds, "--out", tmp_path / "entries")
+    code, made, _ = ssi("data", "ingest", "feeds", feeds, "--out", tmp_path / "entries")
     assert code == 0
     assert made["counts"]["documents"] == 240
 
@@ -109,15 +120,27 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("profiles", "compare", "."), 3, "artefact.json"),
-        (("profiles", "fit", "clicks", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
-        (("profiles", "fit", "clicks", "--tokens", "labels", "--out", "m"), 3, "have no labels"),
-        (("profiles", "fit", "clicks", "--tokens", "tags", "--out", "m"), 3, "expected some of"),
-        (("profiles", "show", "."), 2, "one of them"),
-        (("profiles", "show", ".", "--user", "u1"), 3, "holds no profiles"),
-        (("feeds", "compare", ".", "--entries", "0"), 2, "expected numbers from 1 to 1000"),
-        (("feeds", "compare", "none"), 3, "there is no such folder"),
-        (("feeds", "write", "clicks", "out", "--topics", "none.tsv"), 3, "Check the file"),
+        (("rank", "profiles", "compare", "."), 3, "artefact.json"),
+        (("rank", "profiles", "fit", "clicks", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
+        (
+            ("rank", "profiles", "fit", "clicks", "--tokens", "labels", "--out", "m"),
+            3,
+            "have no labels",
+        ),
+        (
+            ("rank", "profiles", "fit", "clicks", "--tokens", "tags", "--out", "m"),
+            3,
+            "expected some of",
+        ),
+        (("rank", "profiles", "show", "."), 2, "one of them"),
+        (("rank", "profiles", "show", ".", "--user", "u1"), 3, "holds no profiles"),
+        (
+            ("rank", "feeds", "compare", ".", "--entries", "0"),
+            2,
+            "0 is not in the range 1<=x<=1000",
+        ),
+        (("rank", "feeds", "compare", "none"), 3, "there is no such folder"),
+        (("rank", "feeds", "write", "clicks", "out", "--topics", "none.tsv"), 3, "Check the file"),
     ],
 )
 def test_what_is_wrong_is_named(clicks, monkeypatch, ssi, arguments, code, message):

@@ -16,7 +16,7 @@ from tests.corpora import topical, write_corpus
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A task, a model of two stages, and what `ssi rerank fit --json` says of it."""
+    """A task, a model of two stages, and what `ssi rank rerank fit --json` says of it."""
     place = tmp_path_factory.mktemp("reranked")
     write_corpus(place / "corpus", *topical())
     build_task(place / "corpus", place / "task")

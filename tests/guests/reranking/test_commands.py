@@ -1,4 +1,4 @@
-"""`ssi rerank`: files and folds of pairs, models without pickle, runs of MLflow."""
+"""`ssi rank rerank`: files and folds of pairs, models without pickle, runs of MLflow."""
 
 import json
 import re
@@ -56,14 +56,22 @@ def data(tmp_path_factory):
 def test_a_ranker_is_trained_and_scores_a_file(data, tmp_path, ssi):
     fold, model = data / "folds" / "Fold1", tmp_path / "model"
     code, trained, _ = ssi(
-        "rerank", "fit", fold, "--ranker", "rankrls", "--set", "lambdas=1,8", "--out", model
+        "rank", "rerank", "fit", fold, "--ranker", "rankrls", "--set", "lambdas=1,8", "--out", model
     )
     assert code == 0
     assert trained["facts"]["lambda"] in (1.0, 8.0)
     assert not [path for path in model.rglob("*") if path.suffix in (".pkl", ".pickle")]
     written = tmp_path / "run.trec", tmp_path / "scores.txt"
     code, scored, _ = ssi(
-        "rerank", "score", model, fold / "test.txt", "--out", written[0], "--scores", written[1]
+        "rank",
+        "rerank",
+        "score",
+        model,
+        fold / "test.txt",
+        "--out",
+        written[0],
+        "--scores",
+        written[1],
     )
     assert code == 0
     assert scored["measures"] == trained["measures"]
@@ -83,7 +91,7 @@ def test_a_ranker_is_trained_and_scores_a_file(data, tmp_path, ssi):
 def test_a_table_is_computed_and_each_row_is_a_run(data, tmp_path, ssi):
     saved = tmp_path / "result.json"
     code, result, _ = ssi(
-        "rerank", "compare", data / "folds", "--table", data / "table.toml", "--save", saved
+        "rank", "rerank", "compare", data / "folds", "--table", data / "table.toml", "--save", saved
     )
     assert code == 0
     _, second, *references = result["rows"]
@@ -108,7 +116,16 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
     write_collection(tmp_path / "collection")
     build_task(tmp_path / "collection", tmp_path / "task", relevant="judgement")
     pairs = tmp_path / "pairs"
-    arguments = "rerank", "features", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 5
+    arguments = (
+        "rank",
+        "rerank",
+        "features",
+        tmp_path / "task",
+        "--models",
+        "bm25,tfidf",
+        "--depth",
+        5,
+    )
     code, made_of, _ = ssi(*arguments, "--out", pairs)
     assert code == 0
     assert made_of["features"][:3] == ["bm25", "tfidf", "document_words"]
@@ -120,7 +137,9 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
             "train": counts["train"], "vali": counts["valid"], "test": counts["test"]
         }  # fmt: skip
     rows = "first stage,RankRLS"
-    code, result, _ = ssi("rerank", "compare", pairs, "--table", "first-stage", "--rows", rows)
+    code, result, _ = ssi(
+        "rank", "rerank", "compare", pairs, "--table", "first-stage", "--rows", rows
+    )
     assert code == 0
     assert result["title"] == "Rerankers of a first ranking"
     assert_has_references(result)
@@ -131,7 +150,14 @@ def test_features_of_models_are_folds_to_compare(tmp_path, ssi):
 
 
 def test_a_person_sees_a_table_for_each_measure(data, capsys):
-    arguments = ["rerank", "compare", str(data / "folds"), "--table", str(data / "table.toml")]
+    arguments = [
+        "rank",
+        "rerank",
+        "compare",
+        str(data / "folds"),
+        "--table",
+        str(data / "table.toml"),
+    ]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert all(f"LETOR {name}" in out for name in ("MAP", "P@10", "MeanNDCG", "NDCG@10"))
@@ -144,7 +170,14 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
 
 
 def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
-    arguments = ["rerank", "compare", str(data / "folds"), "--rows", "RankRLS,greedy RankRLS"]
+    arguments = [
+        "rank",
+        "rerank",
+        "compare",
+        str(data / "folds"),
+        "--rows",
+        "RankRLS,greedy RankRLS",
+    ]
     assert run(cli, arguments) == 0
     out = capsys.readouterr().out
     assert "Rankers on folds" in out
@@ -157,7 +190,9 @@ def test_other_folds_are_not_titled_as_those_of_a_paper(data, capsys):
     [("mq2008", "RankRLS,RankSVM"), ("feature-selection", "AdaRank,coordinate ascent")],
 )
 def test_nothing_of_a_paper_is_told_of_other_folds_in_json(table, rows, data, ssi):
-    code, result, _ = ssi("rerank", "compare", data / "folds", "--table", table, "--rows", rows)
+    code, result, _ = ssi(
+        "rank", "rerank", "compare", data / "folds", "--table", table, "--rows", rows
+    )
     assert code == 0
     assert result["title"] == "Rankers on folds"
     assert result["source"] == ""
@@ -180,20 +215,20 @@ def test_missing_values_are_counted_and_scaled(tmp_path, ssi, capsys):
     folds = tmp_path / "folds"
     for seed, side in enumerate(("train", "vali", "test")):
         write_letor(ranks_of_systems(20, seed), folds / "Fold1" / f"{side}.txt")
-    arguments = ["rerank", "compare", str(folds), "--rows", "RankRLS", "--scale"]
+    arguments = ["rank", "rerank", "compare", str(folds), "--rows", "RankRLS", "--scale"]
     assert run(cli, arguments) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert re.search(r"missing values of the test queries: [\d,]+ \(\d\d\.\d%\)", out)
     assert "best feature (system%207, lower is better), MAP 0." in out
     fold = folds / "Fold1"
-    code, fitted, _ = ssi("rerank", "fit", fold, "--scale", "--out", tmp_path / "model")
+    code, fitted, _ = ssi("rank", "rerank", "fit", fold, "--scale", "--out", tmp_path / "model")
     assert code == 0
     assert fitted["facts"]["missing_values"] == ranks_of_systems(20, 0).missing
-    code, scored, _ = ssi("rerank", "score", tmp_path / "model", fold / "test.txt")
+    code, scored, _ = ssi("rank", "rerank", "score", tmp_path / "model", fold / "test.txt")
     assert scored["measures"] == fitted["measures"]
-    code, plain, _ = ssi("rerank", "fit", fold, "--out", tmp_path / "plain")
+    code, plain, _ = ssi("rank", "rerank", "fit", fold, "--out", tmp_path / "plain")
     assert plain["measures"] != fitted["measures"]
-    code, wrong, _ = ssi("rerank", "fit", fold, "--models", "bm25", "--scale", "--out", "m")
+    code, wrong, _ = ssi("rank", "rerank", "fit", fold, "--models", "bm25", "--scale", "--out", "m")
     assert code == 2
     assert "--scale goes with a file" in wrong["error"]["message"]
 
@@ -203,8 +238,8 @@ def plain(tmp_path, monkeypatch, ssi):
     """An empty directory, in which a task is made of made-up documents without any option."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    assert ssi("ingest", "sample", "--documents", 60, "--out", "corpus")[0] == 0
-    assert ssi("features", "corpus", "--out", "task")[0] == 0
+    assert ssi("data", "ingest", "sample", "--size", 60, "--out", "corpus")[0] == 0
+    assert ssi("data", "features", "corpus", "--out", "task")[0] == 0
 
 
 def typed(verb, ssi):
@@ -244,7 +279,7 @@ def test_the_example_of_features_works_on_a_plain_task(plain, ssi):
 )
 def test_what_is_wrong_is_named(data, tmp_path, monkeypatch, ssi, arguments, code, message):
     monkeypatch.chdir(data / "folds")
-    returned, outcome, _ = ssi("rerank", *arguments)
+    returned, outcome, _ = ssi("rank", "rerank", *arguments)
     assert returned == code
     assert message in outcome["error"]["message"]
 
@@ -255,7 +290,7 @@ def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
     build_task(tmp_path / "collection", tmp_path / "task", relevant="judgement")
     model = tmp_path / "model"
     code, trained, _ = ssi(
-        "rerank", "fit", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 6,
+        "rank", "rerank", "fit", tmp_path / "task", "--models", "bm25,tfidf", "--depth", 6,
         "--set", "lambdas=1,8", "--out", model,
     )  # fmt: skip
     assert code == 0
@@ -265,7 +300,9 @@ def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
     code, first, _ = ssi("search", model, "boats1 boats2", "-k", 8)
     assert code == 0
     hits = first["results"]
-    code, _, _ = ssi("index", model, "--task", tmp_path / "task", "--out", tmp_path / "index")
+    code, _, _ = ssi(
+        "data", "index", model, "--task", tmp_path / "task", "--out", tmp_path / "index"
+    )
     assert code == 0
     code, second, _ = ssi("search", model, "boats1 boats2", "-k", 8, "--index", tmp_path / "index")
     assert code == 0
@@ -278,5 +315,5 @@ def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
     code, refused, _ = ssi("export", model, "--to", "opensearch", "--out", tmp_path / "export")
     assert code == 3
     assert "ranker of its first documents" in refused["error"]["message"]
-    code, refused, _ = ssi("rerank", "fit", tmp_path / "task", "--depth", 5, "--out", model)
+    code, refused, _ = ssi("rank", "rerank", "fit", tmp_path / "task", "--depth", 5, "--out", model)
     assert code == 2

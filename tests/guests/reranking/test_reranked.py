@@ -58,7 +58,7 @@ def ranker_of(fitted):
 
 
 def test_the_order_is_that_of_the_reranker_on_the_same_pairs(fitted, task):
-    """Scores of an evaluation order the pairs of a file as `ssi rerank score` orders them."""
+    """Scores of an evaluation order the pairs of a file as `ssi rank rerank score` orders them."""
     names = fitted.model.second(fitted).names
     parts = dict(zip(names, fitted_parts(fitted), strict=False))
     pairs = features_of(task, "test", parts, depth=DEPTH, queries=25)

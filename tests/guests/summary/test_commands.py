@@ -1,4 +1,4 @@
-"""`ssi summary` and `ssi search --summary`: concepts without pickle, runs of MLflow."""
+"""`ssi rank summary` and `ssi search --summary`: concepts without pickle, runs of MLflow."""
 
 import json
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("own_root")
 @pytest.fixture
 def concepts(tmp_path, ssi):
     wiki = made.collection(tmp_path / "wiki")
-    code, written, _ = ssi("summary", "concepts", wiki, "--out", tmp_path / "concepts")
+    code, written, _ = ssi("rank", "summary", "concepts", wiki, "--out", tmp_path / "concepts")
     assert code == 0
     assert written["concepts"] == len(made.PAGES)
     assert written["links"] == len(made.LINKS)
@@ -32,18 +32,20 @@ def test_text_files_are_summarised(concepts, tmp_path, ssi):
     for number, text in enumerate(made.TEXTS):
         (tmp_path / f"{number}.txt").write_text(text)
     files = tmp_path / "0.txt", tmp_path / "1.txt"
-    code, plain, _ = ssi("summary", "of", "cheap fossil fuel", *files, "--words", 8)
+    code, plain, _ = ssi("rank", "summary", "of", "cheap fossil fuel", *files, "--length", 8)
     assert code == 0
     first = {"file": str(files[1]), "text": "Fossil fuel was cheap in those days."}
     assert plain["sentences"] == [first]
     arguments = "--weighting", "tfidf", "--concepts", concepts
-    code, related, _ = ssi("summary", "of", "fossil fuel", *files, "--words", 30, *arguments)
+    code, related, _ = ssi(
+        "rank", "summary", "of", "fossil fuel", *files, "--length", 30, *arguments
+    )
     assert code == 0
     assert first in related["sentences"]
-    code, refused, _ = ssi("summary", "of", "a", *files, *arguments, "--weighting", "bm25")
+    code, refused, _ = ssi("rank", "summary", "of", "a", *files, *arguments, "--weighting", "bm25")
     assert code == 2
     assert "--weighting bm25 has no concepts" in refused["error"]["message"]
-    code, refused, _ = ssi("summary", "of", "a", tmp_path / "none.txt")
+    code, refused, _ = ssi("rank", "summary", "of", "a", tmp_path / "none.txt")
     assert code == 3
     assert "none.txt" in refused["error"]["message"]
 
@@ -53,9 +55,9 @@ def test_a_table_is_computed_and_each_row_is_a_run(concepts, tmp_path, ssi):
     one = meeting(*made.TEXTS, answer=answer)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one, "c": one})
     saved = tmp_path / "result.json"
-    arguments = "--concepts", concepts, "--words", 20, "--save", saved
-    rows = "TF-IDF, Word;Graph, + Matrix"
-    code, result, _ = ssi("summary", "compare", data, *arguments, "--rows", rows)
+    arguments = "--concepts", concepts, "--length", 20, "--save", saved
+    rows = ("--row", "TF-IDF, Word", "--row", "Graph, + Matrix")
+    code, result, _ = ssi("rank", "summary", "compare", data, *arguments, *rows)
     assert code == 0
     first, second = result["rows"]
     assert result["tested"] == {"queries": 4, "groups": 2}
@@ -76,8 +78,8 @@ def test_a_table_is_computed_and_each_row_is_a_run(concepts, tmp_path, ssi):
 def test_a_person_sees_a_table(concepts, tmp_path, capsys):
     one = meeting(*made.TEXTS)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one})
-    rows = "snippet;TF-IDF, Word"
-    arguments = ["summary", "compare", data, "--concepts", concepts, "--rows", rows]
+    rows = ("--row", "snippet", "--row", "TF-IDF, Word")
+    arguments = ["rank", "summary", "compare", data, "--concepts", concepts, *rows]
     assert run(cli, list(map(str, arguments))) == 0
     printed = capsys.readouterr().out
     assert "ROUGE-SU4" in printed
@@ -89,11 +91,13 @@ def test_a_table_without_concepts_says_what_is_left_out_and_what_beats_the_defau
 ):
     one = meeting(*made.TEXTS)
     data = write_meetings(tmp_path / "QMSum", train={"a": one}, val={"b": one})
-    assert run(cli, ["summary", "compare", str(data)]) == 0
+    assert run(cli, ["rank", "summary", "compare", str(data)]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "left out without --concepts: TF-IDF, + Concept; TF-IDF, + Matrix; Graph, +" in printed
     assert "BM25 of sentences, the default, is significantly below no row" in printed
-    code, refused, _ = ssi("summary", "compare", data, "--rows", "TF-IDF, Word;Graph, + Matrix")
+    code, refused, _ = ssi(
+        "rank", "summary", "compare", data, "--row", "TF-IDF, Word", "--row", "Graph, + Matrix"
+    )
     assert code == 3
     assert "Add --concepts DIR" in refused["error"]["message"]
 

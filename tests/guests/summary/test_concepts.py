@@ -92,7 +92,7 @@ def test_a_base_is_kept_without_a_pickle(base, tmp_path):
     base.save(tmp_path / "concepts")
     with (tmp_path / "concepts" / "strings.json").open("a") as file:
         file.write(" ")
-    with pytest.raises(BadInput, match="ssi summary concepts"):
+    with pytest.raises(BadInput, match="ssi rank summary concepts"):
         ConceptBase.load(tmp_path / "concepts")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")

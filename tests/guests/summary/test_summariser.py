@@ -162,7 +162,7 @@ def test_settings_out_of_bounds_and_concepts_that_are_not_there_are_refused(base
     listed = sentences_of(made.TEXTS, "en", 1)
     with pytest.raises(ValueError, match="weighting='bm25' counts words alone"):
         Summariser(similarity="matrix")
-    with pytest.raises(BadInput, match="ssi summary concepts"):
+    with pytest.raises(BadInput, match="ssi rank summary concepts"):
         Summariser("graph", "matrix").space(listed, "en")
     with pytest.raises(BadInput, match="'en' and the texts 'ja'"):
         Summariser("graph", "matrix").space(listed, "ja", base)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ssi_core.corpus.source import Source
 from ssi_core.corpus.sources import SOURCES, source_named
-from ssi_core.strict import faults
+from ssi_core.strict import faults, instead
 from ssi_core.types import BadInput
 
 _PLACE: Mapping[str, Any] = {
@@ -52,8 +52,7 @@ class SourceSettings(BaseModel):
         }
         if foreign := [name for name in given if name not in source.model_fields]:
             raise BadInput(
-                f"source {self.source!r} has no setting {foreign[0]!r}. Its settings are: "
-                f"{', '.join(source.model_fields)}."
+                f"source {self.source!r}: no setting {instead(foreign[0], source.model_fields)}"
             )
         try:
             return source(**given)

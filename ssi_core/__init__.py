@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
+    from ssi_core.face.export import Export
     from ssi_core.face.fit import Fit, fit
     from ssi_core.face.hubs import hubs
-    from ssi_core.face.index import Export, Index
+    from ssi_core.face.index import Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
     from ssi_core.face.task import Task
     from ssi_core.guests.codes.face import Hasher
@@ -28,7 +29,7 @@ _HOMES = {
     "BadInput": "ssi_core.types",
     "Comparison": "ssi_core.face.compare",
     "Documents": "ssi_core.face.documents",
-    "Export": "ssi_core.face.index",
+    "Export": "ssi_core.face.export",
     "Fit": "ssi_core.face.fit",
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",

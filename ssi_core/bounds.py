@@ -7,9 +7,19 @@ memory is asked later, where the size of the task is known.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
+
+
+def measure_key(name: Any) -> Any:
+    """Return the key of a measure that is written as its heading; anything else as it is.
+
+    >>> measure_key("nDCG@10"), measure_key("MAP")
+    ('ndcg_at_10', 'map')
+    """
+    return name.lower().replace("@", "_at_") if isinstance(name, str) else name
+
 
 Rate: TypeAlias = Annotated[float, Field(ge=1e-30, le=1e6, allow_inf_nan=False)]
 """A learning rate; a smaller one is zero in float32."""
@@ -43,6 +53,13 @@ Tries: TypeAlias = Annotated[int, Field(ge=1, le=10**6)]
 """Number of trials for one step, or of documents that are looked at for one query."""
 Batch: TypeAlias = Annotated[int, Field(ge=2, le=10**5)]
 """Pairs that are told from each other."""
+
+Mean: TypeAlias = Annotated[Literal["map", "ndcg_at_10", "mrr"], BeforeValidator(measure_key)]
+"""A mean over queries that settings are chosen by."""
+MeanOrLoss: TypeAlias = Annotated[
+    Literal["rank_loss", "map", "mrr", "ndcg_at_10"], BeforeValidator(measure_key)
+]
+"""What a training is stopped by."""
 
 T = TypeVar("T")
 Values: TypeAlias = Annotated[tuple[T, ...], Field(min_length=1)]

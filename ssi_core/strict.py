@@ -6,16 +6,18 @@ Lists become tuples and whole numbers floats where a field wants them; nothing e
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
-from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ssi_core.types import BadInput
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -102,9 +104,31 @@ def faults(error: ValidationError) -> str:
 def instead(name: str, known: Iterable[str]) -> str:
     """Say what was meant: ``'tfdif'. Did you mean 'tfidf'? Known: bm25, tfidf.``."""
     known = list(known)
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f" Did you mean {cut(close[0])!r}?" if close else ""
-    return f"{cut(name)!r}.{hint} Known: {listed(known) or 'none'}."
+    return f"{cut(name)!r}.{meant(name, known)} Known: {listed(known) or 'none'}."
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Ask for the nearest of some names, with a blank before it; nothing where none is near."""
+    folded = {one.lower(): one for one in known}
+    start = str(name).lower()
+    close = difflib.get_close_matches(start, folded, 1)
+    close = close or [one for one in folded if len(start) > 2 and one.startswith(start)]
+    return f" Did you mean {cut(folded[close[0]])!r}?" if close else ""
+
+
+def named(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function answer an argument of an unknown name with the nearest that it has."""
+    known = [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+    @wraps(function)
+    def call(*args: P.args, **arguments: P.kwargs) -> T:
+        for name in arguments:
+            if name not in known:
+                where = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{where}: no parameter {instead(name, known)}")
+        return function(*args, **arguments)
+
+    return call
 
 
 def cut(text: str, most: int = 80) -> str:

@@ -138,6 +138,14 @@ def test_a_claim_of_two_measures_is_two_claims(table):
     assert [claim.measure for claim in table().claims] == ["map", "rank_loss"]
 
 
+def test_measures_may_be_written_as_their_headings(table):
+    first = 'measures = ["nDCG@10", "MAP"]\ntwo_folds = "MRR"\n'
+    text = first + SMALL.replace('["map", "rank_loss"]', '["P@10", "rank_loss"]')
+    written = table(text)
+    assert (written.measures, written.two_folds) == (("ndcg_at_10", "map"), "mrr")
+    assert [claim.measure for claim in written.claims] == ["p_at_10", "rank_loss"]
+
+
 def test_selected_rows_keep_the_claims_between_them(table):
     found = table()
     assert found.select(["U'V + I", "TF-IDF"]) == found

@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import click
 
+from ssi_core.command.measures import Words
+
 PATH = click.Path(path_type=Path)
 EXISTING = click.Path(path_type=Path, exists=True)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -361,7 +363,7 @@ def _type(kind: Any, said: Mapping[str, Any], bounds: Mapping[str, Any]) -> clic
         kind, *inner = get_args(kind)
         bounds = {**bounds, **_bounds(inner)}
     if get_origin(kind) is Literal:
-        return click.Choice(get_args(kind))
+        return Words(get_args(kind))
     if "path" in said:
         return _PATHS[str(said["path"])]
     if kind is Path:

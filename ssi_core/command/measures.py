@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ssi_core.bounds import measure_key
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,6 +17,15 @@ if TYPE_CHECKING:
 _VALUE_WIDTH = 12
 SHORT = {"mrr": "MRR", "ndcg_at_10": "nDCG@10", "popular_at_10": "popular@10"}
 """Measures of short queries -> their headings."""
+
+
+class Words(click.Choice[str]):
+    """Some words in any case; a measure may be written as its heading, such as nDCG@10."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word as it is declared."""
+        key = measure_key(value)
+        return super().convert(key if key in self.choices else value, param, ctx)
 
 
 def metrics(report: Report, side: str) -> dict[str, float]:

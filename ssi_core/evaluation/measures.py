@@ -6,16 +6,18 @@ says. Equal scores are ordered by ascending document row, except in the rank los
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.bounds import measure_key
 from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.ranking.metrics import rank_relevant
 from ssi_core.registry import Registry
-from ssi_core.types import Float32, Float64, Int32, Int64
+from ssi_core.strict import meant
+from ssi_core.types import BadInput, Float32, Float64, Int32, Int64
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,22 @@ PERCENT = frozenset(name for name, measure in every_measure().items() if measure
 """Names of measures that are written in per cent."""
 OF_ALL_QUERIES = tuple(one.name for one in OTHERS if one.title and not one.single)
 """Measures of tables that have no value for a single query."""
+
+
+def measure_named(name: str, known: Iterable[str], where: str = "") -> str:
+    """Return the key of a measure by its key or by its heading, such as "nDCG@10" or "MAP".
+
+    Raises
+    ------
+    BadInput
+        There is no such measure; the message begins with ``where`` and names the nearest.
+    """
+    known = list(known)
+    key: str = name if name in known else measure_key(name)
+    if key not in known:
+        near = meant(key, known)
+        raise BadInput(f"{where}no measure {str(name)!r}.{near} Known: {', '.join(known)}.")
+    return key
 
 
 def hubness(found: NDArray[np.integer]) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ssi_core import files
 from ssi_core.corpus import inputs
-from ssi_core.evaluation.measures import MEASURES, OF_ALL_QUERIES
+from ssi_core.evaluation.measures import MEASURES, OF_ALL_QUERIES, measure_named
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.experiment.claimed import read_claims, without
 from ssi_core.experiment.names import check_name
@@ -135,9 +135,22 @@ def parse_table(values: Mapping[str, Any], where: str = "table") -> Table:
         "printed": _printed(tables(values.pop("printed", []), f"{where}: [[printed]]"), where),
     }
     values.setdefault("baseline", parsed_rows[0].label)
-    table = read(Table, {**values, **parsed}, where)
+    table = _with_measures(read(Table, {**values, **parsed}, where), where)
     _check(table, where)
     return table
+
+
+def _with_measures(table: Table, where: str) -> Table:
+    """Return a table whose measures are keys, where they may be written as headings."""
+    every, halves = (*PER_QUERY, *OF_ALL_QUERIES), table.two_folds
+    if halves is not None:
+        halves = measure_named(halves, MEASURES, f"{where}: two_folds: ")
+    measures = (measure_named(name, every, f"{where}: measures: ") for name in table.measures)
+    claims = (
+        replace(one, measure=measure_named(one.measure, PER_QUERY, f"{where}: claim {number}: "))
+        for number, one in enumerate(table.claims, 1)
+    )
+    return replace(table, two_folds=halves, measures=tuple(measures), claims=tuple(claims))
 
 
 def _printed(values: Sequence[Mapping[str, Any]], where: str) -> tuple[PrintedRow, ...]:
@@ -207,11 +220,6 @@ def _row(
 def _check(table: Table, where: str) -> None:
     # What no single value can tell: names that refer to each other.
     labels = [row.label for row in table.rows]
-    for measure in table.measures:
-        if measure not in (known := (*PER_QUERY, *OF_ALL_QUERIES)):
-            raise BadInput(f"{where}: measures: no measure {instead(measure, known)}")
-    if table.two_folds is not None and table.two_folds not in MEASURES:
-        raise BadInput(f"{where}: two_folds: no measure {instead(table.two_folds, MEASURES)}")
     every = [*labels, *(row.label for row in table.printed)]
     for label in (row.label for row in table.printed):
         if every.count(label) > 1 or not label.strip():
@@ -234,8 +242,6 @@ def _check(table: Table, where: str) -> None:
         for label in claim.rows:
             if label not in labels:
                 raise BadInput(f"{at}: no row {instead(label, labels)}")
-        if claim.measure not in PER_QUERY:
-            raise BadInput(f"{at}: no measure {instead(claim.measure, PER_QUERY)}")
         above, below = (table.tasks[table.row(label).task] for label in claim.rows)
         if not above.tests_as(below):
             raise BadInput(

@@ -16,15 +16,16 @@ from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.comparison import LEVEL, paired_tests, value_text
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES, standard_error
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES, measure_named, standard_error
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.show import WIDTH, html_table, text_table
-from ssi_core.face.task import Task
+from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
 from ssi_core.models.choice.untrained import Untrained, learns, title
+from ssi_core.strict import instead, named
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 
@@ -171,11 +172,12 @@ class Comparison:
         return [*notes, f"candidates: {report.candidates}."]
 
 
+@named
 def compare(
     rankers: Rankers,
     task: Task,
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: str | Sequence[str] = MEASURES,
     baseline: str | None = None,
     side: Literal["test", "valid"] = "test",
     queries: int = 1000,
@@ -197,7 +199,8 @@ def compare(
     task : Task
         Task that the rankers were fitted on.
     measures : sequence of str, optional
-        Measures that are shown and tested; ``reports`` has all measures.
+        Measures that are shown and tested, by their keys or headings: "ndcg_at_10" or "nDCG@10";
+        ``reports`` has all measures.
     baseline : str, optional
         Label of the ranker that the others are tested against; by default the first.
     side : str, optional
@@ -231,7 +234,7 @@ def compare(
     >>> ssi.compare(rankers, task, measures=["map"]).frame.columns
     ['ranker', 'map', 'map_se', 'map_p']
     """
-    reports = {}
+    task, reports = require_task(task), {}
     with progress.shown("compare") as tell:
         for number, (label, seeds) in enumerate((labelled := _labelled(rankers)).items()):
             if tell is not None:
@@ -241,12 +244,11 @@ def compare(
     if not reports:
         raise ValueError("rankers: none came, expected at least one")
     known = next(iter(reports.values()))[0].means
-    if unknown := [name for name in measures if name not in known]:
-        raise ValueError(f"measures: {unknown[0]!r}; expected some of {', '.join(known)}")
+    shown = [measures] if isinstance(measures, str) else measures
     first = next(iter(reports)) if baseline is None else baseline
     if first not in reports:
-        raise ValueError(f"baseline={first!r}: expected one of {', '.join(reports)}")
-    return Comparison(reports, tuple(measures), first)
+        raise ValueError(f"baseline: no ranker {instead(first, reports)}")
+    return Comparison(reports, tuple(measure_named(name, known) for name in shown), first)
 
 
 def title_of(model: Estimator) -> str:

@@ -11,11 +11,20 @@ from typing import Any
 import polars as pl
 
 from ssi_core import store
-from ssi_core.collection import JUDGEMENT, KIND, open_collection
+from ssi_core.collection import ANCHOR, JUDGEMENT, KIND, has_title, open_collection
 from ssi_core.face import frames, progress
-from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
 from ssi_core.store import Artefact
+from ssi_core.strict import instead
+from ssi_core.text.fields import ANCHORS, HEADINGS, TEXT, TITLE, URL
 from ssi_core.types import BadInput
+
+_FIRST, _BEGINNING = 3, 160
+"""Documents that are shown, and characters of their texts."""
+_LOOKED_AT = 1000
+"""Documents that are looked at for the fields that they have."""
+_ALSO = ("links", "queries", "judgements", "clicks")
+"""Counts that say what documents have beside their texts."""
 
 
 @dataclass(frozen=True)
@@ -81,21 +90,44 @@ class Documents:
         return int(self.counts["documents"])
 
     def __repr__(self) -> str:
-        return text_table(*self._table(), left=2, width=UNCUT)
+        first, read = text_table(*self._first(), left=3), self._read()
+        return "\n".join([self._what(), "", first, "", text_table(*read, left=2, width=UNCUT)])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        first, read = html_table(*self._first(), left=3), html_table(*self._read())
+        return card(self._what(), self.path, first, folded("What was read", read))
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        rows = facts_table({**self.counts, "skipped": dict(self.skipped)})
-        return ["Documents", str(self.path)], rows
+    def _what(self) -> str:
+        """Say how many documents there are, and with which fields."""
+        collection = open_collection(self.path)
+        rows = collection.documents
+        also = [name for name in (HEADINGS, URL) if name in rows.collect_schema()]
+        has = {TITLE: has_title(), **{name: pl.col(name).fill_null("") != "" for name in also}}
+        first = rows.head(_LOOKED_AT).select(**{name: one.any() for name, one in has.items()})
+        fields = [TEXT, *(name for name, (found,) in first.collect().to_dict().items() if found)]
+        number = rows.select(pl.len()).collect().item()
+        fields += [ANCHORS] * (ANCHOR in self.relevant)
+        beside = "".join(
+            f", {self.counts[name]:,} {name}" for name in _ALSO if self.counts.get(name)
+        )
+        return f"{number:,} documents{beside}; fields: {', '.join(fields)}"
+
+    def _first(self) -> tuple[list[str], list[list[str]]]:
+        first = open_collection(self.path).documents.select("id", "title", "text").head(_FIRST)
+        cut = first.with_columns(pl.col("text").str.head(_BEGINNING)).fill_null("")
+        rows = cut.collect().rows()
+        return ["id", "title", "text"], [[" ".join(cell.split()) for cell in row] for row in rows]
+
+    def _read(self) -> tuple[list[str], list[list[str]]]:
+        skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
+        return ["Documents", str(self.path)], facts_table({**self.counts, "skipped": skipped})
 
 
 def read(
-    documents: Any,
-    links: Any = None,
+    documents: frames.Texts,
+    links: frames.Links | None = None,
     *,
-    texts: Any = None,
+    texts: Documents | frames.Texts | None = None,
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] = (),
     language: str | None = None,
@@ -221,7 +253,7 @@ def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping
             "without texts; or say that it is a log, and which column is which: source='clicks' "
             "(--source clicks), columns={'query': NAME, 'document': NAME} (--column query=NAME)."
         )
-    return f"source {name!r} has no setting {setting!r}. Its settings are: {', '.join(known)}."
+    return f"source {name!r}: no setting {instead(setting, known)}"
 
 
 def _paths(data: Any) -> list[Path] | None:

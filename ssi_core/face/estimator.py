@@ -12,13 +12,18 @@ import polars as pl
 
 from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
-from ssi_core.face.task import Task, require_views
-from ssi_core.models.base import FittedModel, Model
+from ssi_core.face.show import card, facts_table, folded, html_table
+from ssi_core.face.task import Task, require_views, task_for
+from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
 from ssi_core.types import Watch
 
 if TYPE_CHECKING:
+    from ssi_core.face.documents import Documents
+    from ssi_core.face.encoding import Encoded, TextsToEncode
+    from ssi_core.face.frames import Texts
     from ssi_core.face.index import Index
+    from ssi_core.face.results import Neighbours
     from ssi_core.serving.index import Storage
 
 
@@ -62,10 +67,8 @@ class Estimator:
         """
         known = self.get_params()
         if unknown := sorted(set(parameters) - set(known)):
-            raise ValueError(
-                f"{', '.join(unknown)}: no parameters of {type(self).__name__}; it has: "
-                f"{', '.join(known)}"
-            )
+            kind = type(self).__name__
+            raise ValueError(f"{kind}: no parameter {strict.instead(unknown[0], known)}")
         type(self)(**{**known, **parameters}).ranker()
         self.__init__(**{**known, **parameters})  # type: ignore[misc]
         return self
@@ -75,14 +78,20 @@ class Estimator:
         raise TypeError(f"{type(self).__name__} does not say what it trains")
 
     def fit(
-        self, task: Task, y: None = None, *, threads: int = 1, checkpoint: str | Path | None = None
+        self,
+        task: Task | Documents,
+        y: None = None,
+        *,
+        threads: int = 1,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Train on the training pairs of a task; of a task with folds, once for each.
 
         Parameters
         ----------
-        task : Task
-            What `Task.of` or `Task.open` returned.
+        task : Task or Documents
+            What `Task.of` or `Task.open` returned; or documents, of which ``Task.of(documents)`` is
+            made: ``task_``.
         y : None
             Not used; scikit-learn passes it.
         threads : int, optional
@@ -93,12 +102,15 @@ class Estimator:
 
         Raises
         ------
+        TypeError
+            It is no task; the message says how to make one.
         BadInput
             The task lacks a view that the model reads, or has nothing to learn from.
         Refused
             There is too little memory.
         """
         ranker = self.ranker()
+        task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
         if checkpoint is not None:
             Path(checkpoint).mkdir(parents=True, exist_ok=True)
@@ -135,7 +147,11 @@ class Estimator:
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
 
     def index(
-        self, documents: Any, *, out: str | Path | None = None, storage: Storage = "float32"
+        self,
+        documents: Documents | Task | Texts,
+        *,
+        out: str | Path | None = None,
+        storage: Storage = "float32",
     ) -> Index:
         """Return the index of documents under this model; it is made once and kept in the store.
 
@@ -153,6 +169,72 @@ class Estimator:
         from ssi_core.face.index import Index
 
         return Index.of(self._trained(), documents, out, vars(self).get("task_"), storage)
+
+    def encode_queries(self, texts: TextsToEncode) -> Encoded:
+        """Return queries as vectors, for an engine that ranks by inner products.
+
+        Parameters
+        ----------
+        texts : sequence of str, or Documents
+            Queries; documents that `read` returned are whole texts.
+
+        Returns
+        -------
+        Encoded
+            ``sparse``, a CSR matrix of scipy, and ``dense``, an array of float32: a row each.
+
+        Raises
+        ------
+        BadInput
+            The score of the model is no sum of inner products: a likelihood, a sum of ranks, or two
+            stages.
+        """
+        return self._encoded(texts, "query")
+
+    def encode_documents(self, texts: TextsToEncode) -> Encoded:
+        """Return documents as vectors, whose inner products with those of queries are the scores.
+
+        Parameters
+        ----------
+        texts : sequence of str, or Documents
+            Texts; of documents that `read` returned all fields are read, as for an index.
+
+        Returns
+        -------
+        Encoded
+            ``sparse``, a CSR matrix of scipy, and ``dense``, an array of float32: a row each.
+
+        Raises
+        ------
+        BadInput
+            The score of the model is no sum of inner products: a likelihood, a sum of ranks, or two
+            stages.
+        """
+        return self._encoded(texts, "document")
+
+    def _encoded(self, texts: TextsToEncode, side: Side) -> Encoded:
+        from ssi_core.face.encoding import encode
+
+        return encode(self._trained(), texts, side)
+
+    def neighbours(self, word: str, k: int = 10) -> Neighbours:
+        """Return the words that the model relates most to a word, or to several taken together.
+
+        Parameters
+        ----------
+        word : str
+            A word, or several.
+        k : int, optional
+            Number of words at most.
+
+        Raises
+        ------
+        BadInput
+            The model relates no words to others, or does not know this one.
+        """
+        from ssi_core.face.results import Neighbours
+
+        return Neighbours.of(self._trained(), word, k)
 
     def save(self, directory: str | Path) -> None:
         """Write the model (of the first fold) to a directory, which every command takes as a MODEL.
@@ -183,10 +265,38 @@ class Estimator:
         why = "" if fitted is not None or not name.endswith("_") else "; call fit(task) first"
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
+    def _repr_html_(self) -> str:
+        settings = [[name, repr(value)] for name, value in self.get_params().items()]
+        parts = [folded("Settings", html_table(["setting", "value"], settings))]
+        if "fitted_" not in vars(self):
+            return card(repr(self), "not fitted: call fit(task)", *parts)
+        facts = facts_table({k: v for k, v in self.fitted_.facts.items() if _is_plain(v)})
+        if facts:
+            parts.insert(0, folded("Training", html_table(["found", "value"], facts)))
+        task = vars(self).get("task_")
+        place = "fitted" if task is None else f"fitted on {task.path}"
+        return card(repr(self), place, self._measured(), *parts)
+
+    def _measured(self) -> str:
+        """Write the measures on validation of what was kept."""
+        curve = vars(self).get("curve_", pl.DataFrame())
+        names = [name for name in curve.columns if name.startswith("val/")]
+        best = self.fitted_.facts.get("best_at")
+        if not names or best is None:
+            return ""
+        curve = curve.filter(triples=best)
+        head = ["", "triples", *(name.removeprefix("val/").replace("_", " ") for name in names)]
+        row = ["on validation", f"{curve['triples'][0]:,}"]
+        return html_table(head, [[*row, *(f"{curve[name][0]:.4f}" for name in names)]])
+
     def __repr__(self) -> str:
         defaults = _signature(type(self))
         shown = [f"{n}={v!r}" for n, v in self.get_params().items() if defaults.get(n, ...) != v]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, int | float | str | bool)
 
 
 def _signature(kind: type[Estimator]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ssi_core.collection import LINK
 from ssi_core.evaluation.comparison import LEVEL
-from ssi_core.evaluation.measures import TITLES
+from ssi_core.evaluation.measures import TITLES, measure_named
 from ssi_core.face.compare import EITHER, Comparison, compare, title_of
 from ssi_core.face.documents import Documents
 from ssi_core.face.estimator import Estimator
@@ -30,6 +30,7 @@ from ssi_core.face.fit_tasks import (
     with_judgements,
     with_stems,
 )
+from ssi_core.face.frames import Links, Rows, Texts
 from ssi_core.face.index import Index
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
@@ -218,12 +219,12 @@ _ASKED = {
 
 
 def fit(
-    data: Any,
-    links: Any = None,
+    data: Documents | Task | Texts,
+    links: Links | None = None,
     *,
-    texts: Any = None,
-    queries: Any = None,
-    qrels: Any = None,
+    texts: Documents | Texts | None = None,
+    queries: Rows | None = None,
+    qrels: Rows | None = None,
     ask: str | None = None,
     beside: Sequence[str] = (),
     split: Split | None = None,
@@ -312,7 +313,7 @@ def fit(
     >>> fitted.label in fitted.comparison.reports
     True
     """
-    clock = _Clock()
+    measure, clock = measure_named(measure, _MEASURES), _Clock()
     of_task = {"ask": ask, "beside": beside, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}
     if queries is None and qrels is not None:

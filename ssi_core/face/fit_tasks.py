@@ -89,7 +89,9 @@ def with_stems(make: Callable[[bool], Task], stems: bool | None, measure: str) -
     return other if is_clearly_higher(values[1], values[0]) else plain
 
 
-def with_judgements(source: Documents | Task, queries: Any, qrels: Any) -> Documents:
+def with_judgements(
+    source: Documents | Task, queries: frames.Rows, qrels: frames.Rows | None
+) -> Documents:
     """Return documents with judged queries beside them; see `fit`."""
     if isinstance(source, Task):
         raise BadInput(f"{source.path}: a task is made already, and queries go with documents.")
@@ -111,7 +113,7 @@ def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
     return path
 
 
-def opened(data: Any, given: Mapping[str, Any]) -> Documents | Task:
+def opened(data: Documents | Task | frames.Texts, given: Mapping[str, Any]) -> Documents | Task:
     """Return the documents or the task that are meant; files are read."""
     path = Path(data) if isinstance(data, str | Path) else None
     if path is not None and (path / store.MANIFEST).is_file():

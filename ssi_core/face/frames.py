@@ -10,7 +10,7 @@ import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,44 @@ from scipy import sparse
 from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS
 from ssi_core.types import BadInput
 
-Row = Mapping[str, Any]
+Row: TypeAlias = Mapping[str, Any]
+
+
+class PandasFrame(Protocol):
+    """What is used of a frame of pandas."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+        ...
+
+    def to_dict(self) -> Any:
+        """Return its columns."""
+        ...
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """Return a column."""
+        ...
+
+
+class Array(Protocol):
+    """What is used of an array of numpy or a Series of pandas."""
+
+    def tolist(self) -> Any:
+        """Return its values."""
+        ...
+
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | PandasFrame | Mapping[str, Any]
+"""A frame of polars or pandas, or a mapping of columns."""
+Rows: TypeAlias = str | Path | Frame | Iterable[Row] | Iterable[Sequence[Any]]
+"""Rows of a table: a file, a frame, mappings, or tuples in the order of the columns."""
+Texts: TypeAlias = (
+    str | Path | Sequence[Path] | Frame | Iterable[Row] | Iterable[str] | Array | pl.Series
+)
+"""Documents: files, a frame, mappings, or texts."""
+Links: TypeAlias = Rows | Sequence[Path] | Array | sparse.spmatrix | sparse.sparray
+"""Links: files, a frame, pairs, an array of two columns, or a sparse matrix."""
 
 
 def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> list[str]:

@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, get_args, overload
 
-from ssi_core import store
+from ssi_core import store, types
 from ssi_core.collection import open_collection
 from ssi_core.export import exporting
 from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.results import Explanation, Results, Summary, Why
+from ssi_core.face.export import Export
+from ssi_core.face.frames import Texts
+from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
+from ssi_core.face.show import card, html_table
 from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
+from ssi_core.models.choice.untrained import title
 from ssi_core.models.content import content_of
 from ssi_core.serving import explain, searcher
 from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.summaries import summarise
+from ssi_core.strict import instead
 from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views
-from ssi_core.types import BadInput, Texts
+from ssi_core.types import BadInput
 
 
 class Index:
@@ -57,7 +62,7 @@ class Index:
     def of(
         cls,
         fitted: FittedModel,
-        documents: Any,
+        documents: Documents | Task | Texts,
         out: str | Path | None = None,
         task: Task | None = None,
         storage: Storage = "float32",
@@ -83,6 +88,8 @@ class Index:
             The documents are in a language that the model does not read, or the model knows nearly
             none of their words.
         """
+        if storage not in get_args(Storage):
+            raise BadInput(f"storage: no numbers {instead(storage, get_args(Storage))}")
         docs = documents if isinstance(documents, Documents | Task) else read(documents)
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
@@ -116,7 +123,16 @@ class Index:
         return len(self._searcher.index)
 
     def __repr__(self) -> str:
-        return f"Index of {len(self):,} documents, {self.path}"
+        return f"Index of {self._what()}, {self.path}"
+
+    def _repr_html_(self) -> str:
+        index = self._searcher.index
+        rows = zip(index.ids.head(3).to_list(), index.titles.head(3).to_list(), strict=True)
+        first = html_table(["id", "title"], [list(row) for row in rows], left=2)
+        return card(f"Index of {self._what()}", self.path, first)
+
+    def _what(self) -> str:
+        return f"{len(self):,} documents under {title(self._searcher.fitted.model)}"
 
     @overload
     def search(  # type: ignore[overload-overlap]
@@ -180,6 +196,23 @@ class Index:
         """
         answer = related_documents(self._related or self._searcher, document, k)
         return Results(answer.hits, answer.reason)
+
+    def neighbours(self, word: str, k: int = 10) -> Neighbours:
+        """Return the words that the model relates most to a word, or to several taken together.
+
+        Parameters
+        ----------
+        word : str
+            A word, or several.
+        k : int, optional
+            Number of words at most.
+
+        Raises
+        ------
+        BadInput
+            The model relates no words to others, or does not know this one.
+        """
+        return Neighbours.of(self._searcher.fitted, word, k)
 
     def relating(self, other: Index) -> Index:
         """Return the index with another one that finds related documents."""
@@ -317,7 +350,7 @@ class Index:
             The score of this model is no sum over terms, or ``bounds`` are those of another.
         """
         if to not in TARGETS:
-            raise BadInput(f"to={to!r}: expected one of {', '.join(TARGETS)}")
+            raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
         fitted = self._searcher.fitted
         artefact = exporting.export_model(
             fitted,
@@ -331,39 +364,6 @@ class Index:
         return Export(fitted, artefact)
 
 
-class Export:
-    """A model and its documents as an engine takes them; ``export`` of an `Index` writes one.
-
-    Attributes
-    ----------
-    path : Path
-        Directory that was written.
-    counts : mapping
-        Documents, terms, bytes, values outside of former bounds.
-    """
-
-    def __init__(self, fitted: FittedModel, artefact: store.Artefact) -> None:
-        self.path, self.counts = artefact.path, artefact.counts
-        self._encoder = exporting.encoder_of(fitted, artefact.configuration["to"])
-
-    def query(self, text: str, k: int = 10, body: str = "query") -> Any:
-        """Return what the engine is to be asked for the k best documents for a text.
-
-        Parameters
-        ----------
-        text : str
-            What is searched.
-        k : int, optional
-            Number of documents.
-        body : str, optional
-            "query"; or "rescore", where only the first thousand documents are scored in full.
-        """
-        return self._encoder.query(text, k, body)
-
-    def __repr__(self) -> str:
-        return f"Export of {self.counts['documents']:,} documents, {self.path}"
-
-
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:
     """Tell whether an index is of these parents, with fields, and with numbers of this storage."""
     has = artefact.configuration
@@ -371,7 +371,7 @@ def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storag
     return (artefact.parents, *of) == (parents, True, storage)
 
 
-def _read_by(fitted: FittedModel, docs: Documents) -> Texts:
+def _read_by(fitted: FittedModel, docs: Documents) -> types.Texts:
     """Read documents with the words that a model knows."""
     raw = documents_of(open_collection(docs.path))
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)

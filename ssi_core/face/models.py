@@ -16,7 +16,8 @@ from ssi_core.face.task import LATENT
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.serving.searcher import model_in
-from ssi_core.types import Watch
+from ssi_core.strict import instead, named
+from ssi_core.types import BadInput, Watch
 
 
 class Ranker(Estimator):
@@ -60,7 +61,7 @@ class Ranker(Estimator):
                 raise ValueError(f"parameters beside a model: {', '.join(self.parameters)}")
             return self.model
         if self.model not in MODELS:
-            raise ValueError(f"model={self.model!r}: expected one of {', '.join(sorted(MODELS))}")
+            raise BadInput(f"Ranker: no model {instead(self.model, sorted(MODELS))}")
         return parse(MODELS[self.model], self.parameters)
 
     def __repr__(self) -> str:
@@ -79,6 +80,7 @@ class TfIdf(Estimator):
         Weighting of words, such as "raw" or "sublinear".
     """
 
+    @named
     def __init__(self, *, view: str = "raw") -> None:
         self.view = view
 
@@ -100,6 +102,7 @@ class BM25(Estimator):
         Saturation of the query's counts; it matters where queries are documents.
     """
 
+    @named
     def __init__(self, *, k1: float = 1.2, b: float = 0.75, k3: float = 8.0) -> None:
         self.k1, self.b, self.k3 = k1, b, k3
 
@@ -164,6 +167,7 @@ class SSI(Estimator):
     SSI(dimensions=100, random_state=1)
     """
 
+    @named
     def __init__(
         self,
         *,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ssi_core.face.show import html_table, text_table
-from ssi_core.serving import explain, summaries, why
+from ssi_core.face.show import html_table, linked, marked, text_table
+from ssi_core.models.base import FittedModel
+from ssi_core.serving import explain, neighbours, summaries, why
 from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.summaries import Quoted
@@ -50,7 +51,11 @@ class Results:
 
     def _repr_html_(self) -> str:
         notes = [] if self.hits else [nothing_found(self.reason)]
-        return html_table(*self._table(), left=2, notes=notes)
+        rows = [
+            [linked(hit.title, hit.url), marked(hit.snippet or "", hit.marks), *cells]
+            for hit, (_, *cells) in zip(self.hits, self._table()[1], strict=True)
+        ]
+        return html_table(["title", "snippet", "found in", "score"], rows, left=3, notes=notes)
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [[hit.title, ", ".join(hit.fields), f"{hit.score:.4f}"] for hit in self.hits]
@@ -105,6 +110,45 @@ class Explanation(explain.Explanation):
         rest, score = f"{self.rest:+.6f}", f"{self.score:+.6f}"
         ends = [["all other pairs", "", "", rest], ["score", "", "", score]]
         return ["query", "document", "found in", "part"], parts + ends
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Words that a model relates to another, best first.
+
+    Attributes
+    ----------
+    words : tuple of Neighbour
+        Words, each with ``word`` and ``score``, a cosine.
+    """
+
+    words: tuple[neighbours.Neighbour, ...]
+
+    @classmethod
+    def of(cls, fitted: FittedModel, word: str, k: int) -> Neighbours:
+        """Ask a fitted model."""
+        return cls(tuple(neighbours.neighbours(fitted, word, k)))
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Return columns word, score."""
+        schema = {"word": pl.String, "score": pl.Float64}
+        return pl.DataFrame([(one.word, one.score) for one in self.words], schema, orient="row")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[neighbours.Neighbour]:
+        return iter(self.words)
+
+    def __repr__(self) -> str:
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        return ["word", "score"], [[one.word, f"{one.score:.3f}"] for one in self.words]
 
 
 @dataclass(frozen=True)

@@ -63,13 +63,51 @@ def html_table(
 def _cells(tag: str, cells: Sequence[str], left: int) -> str:
     sides = ["left" if column < left else "right" for column in range(len(cells))]
     return "".join(
-        f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+        f'<{tag} style="text-align:{side}">{_escaped(cell)}</{tag}>'
         for cell, side in zip(cells, sides, strict=True)
     )
 
 
+def _escaped(cell: str) -> str:
+    return cell if isinstance(cell, Html) else escape(cell)
+
+
+class Html(str):
+    """Markup, which a table takes as it is."""
+
+
+def marked(text: str, marks: Sequence[tuple[int, int]]) -> Html:
+    """Write a text with some of its parts marked; ``marks`` are starts and ends, ascending.
+
+    >>> marked("a <car>", [(3, 6)])
+    'a &lt;<mark>car</mark>&gt;'
+    """
+    parts, done = [], 0
+    for start, end in marks:
+        parts += [escape(text[done:start]), f"<mark>{escape(text[start:end])}</mark>"]
+        done = end
+    return Html("".join(parts) + escape(text[done:]))
+
+
+def linked(text: str, url: str | None) -> Html:
+    """Write a text as a link; of an address that is not one of the web, the text alone."""
+    if url is None or not url.startswith(("https://", "http://")):
+        return Html(escape(text))
+    return Html(f'<a href="{escape(url)}">{escape(text)}</a>')
+
+
+def card(what: str, place: object, *parts: str) -> str:
+    """Write what an object is, then its parts, then where it lies."""
+    return f"<p><b>{escape(what)}</b></p>{''.join(parts)}<p><small>{escape(str(place))}</small></p>"
+
+
+def folded(what: str, html: str) -> str:
+    """Write a part that is seen when it is asked for."""
+    return f"<details><summary>{escape(what)}</summary>{html}</details>"
+
+
 def facts_table(facts: dict[str, object]) -> list[list[str]]:
-    """Return names and values as rows; numbers with thousands apart, mappings a row an entry.
+    """Return names and values as rows; numbers in short, mappings a row an entry.
 
     >>> facts_table({"documents": 2000, "pairs": {"train": 9}})
     [['documents', '2,000'], ['pairs: train', '9']]
@@ -77,8 +115,13 @@ def facts_table(facts: dict[str, object]) -> list[list[str]]:
     rows = []
     for name, value in facts.items():
         if isinstance(value, dict):
-            rows += [[f"{name}: {inner}", text] for inner, text in facts_table(value)]
+            said = name.replace("_", " ")
+            rows += [[f"{said}: {inner}", text] for inner, text in facts_table(value)]
         else:
-            text = f"{value:,}" if isinstance(value, int) else str(value)
+            text = str(value)
+            if isinstance(value, float):
+                text = f"{value:.4g}"
+            elif isinstance(value, int) and not isinstance(value, bool):
+                text = f"{value:,}"
             rows.append([name.replace("_", " "), text])
     return rows

@@ -8,19 +8,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from ssi_core import store, types
 from ssi_core.collection import TRANSLATION, open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.show import UNCUT, facts_table, html_table, text_table
+from ssi_core.face.frames import Texts
+from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
 from ssi_core.store import Artefact
+from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.spec import TITLES, Relevant, Split, only_relevant, spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
+from ssi_core.views.hashing import parse_view
+from ssi_core.views.names import COUNTS
 
 LATENT = ("sublinear:50@30000", "sublinear:200@30000")
 """Views that U and V read: the heaviest words of a text, of the 30,000 most frequent ones."""
@@ -28,6 +33,7 @@ VIEWS = ("counts", "raw", "sublinear", *LATENT, "bm25")
 """Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
 
 Side = Literal["train", "valid", "test"]
+SIDES: tuple[Side, ...] = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,10 @@ class Task:
     artefact: Artefact
 
     @classmethod
+    @named
     def of(
         cls,
-        documents: Any,
+        documents: Documents | Texts,
         relevant: Relevant | None = None,
         *,
         queries: str = "",
@@ -122,6 +129,8 @@ class Task:
         BadInput
             There are too few links for three sides, or no judgements.
         """
+        if isinstance(documents, Task):
+            raise TypeError(f"{documents.path}: it is a Task already: fit(task)")
         docs = documents if isinstance(documents, Documents) else read(documents)
         kind = relevant or only_relevant(open_collection(docs.path))
         every = (TEXT,) if kind.startswith(TRANSLATION) else FIELDS
@@ -173,6 +182,10 @@ class Task:
         """Open the matrices and pairs, memory mapped."""
         return open_task(self.path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was opened is not pickled with a model that names its task: it is opened again.
+        return {"artefact": self.artefact}
+
     @property
     def divisions(self) -> Sequence[types.Task]:
         """Return the tasks that a model is fitted on: the folds, or the one task."""
@@ -197,19 +210,71 @@ class Task:
         )
 
     def __repr__(self) -> str:
-        return text_table(*self._table(), left=2, width=UNCUT)
+        counts = text_table(*self._counts(), left=2, width=UNCUT)
+        return "\n".join([self._what(), "", text_table(*self._sides()), "", counts])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        counts, settings = (html_table(*one) for one in (self._counts(), self._settings()))
+        further = folded("Counts", counts) + folded("Settings", settings)
+        return card(self._what(), self.path, html_table(*self._sides()), further)
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _what(self) -> str:
+        """Say what is asked, of which documents."""
+        asked, documents = self.artefact.configuration, self.data.documents
+        return (
+            f"{len(documents):,} documents, {documents.width(COUNTS):,} words; "
+            f"relevant: {asked['relevant']}; queries: {asked['queries']}; split: {asked['split']}"
+        )
+
+    def _sides(self) -> tuple[list[str], list[list[str]]]:
+        """Return queries and relevant pairs of each side; of folds those of the first."""
+        rows = []
+        for side in SIDES:
+            pairs: types.Pairs = getattr(self.divisions[0], side)
+            queries = np.count_nonzero(np.diff(pairs.rows[:, 0], prepend=-1))
+            rows.append([side, f"{queries:,}", f"{len(pairs):,}"])
+        return ["side", "queries", "pairs"], rows
+
+    def _counts(self) -> tuple[list[str], list[list[str]]]:
         return ["Task", str(self.path)], facts_table(dict(self.counts))
+
+    def _settings(self) -> tuple[list[str], list[list[str]]]:
+        settings = self.artefact.configuration.items()
+        texts = {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in settings}
+        return ["setting", ""], facts_table(texts)
+
+
+def task_for(given: Any, views: set[str]) -> Task:
+    """Return a task to fit on: as it is, or made of documents, with the views that a model reads.
+
+    Raises
+    ------
+    TypeError
+        It is neither; the message says what a task is and how one is made.
+    """
+    if isinstance(given, Documents):
+        return Task.of(given, views=(*VIEWS, *sorted(views - {*VIEWS})))
+    return require_task(given)
+
+
+def require_task(given: Any) -> Task:
+    """Refuse what is no task, and say how one is made; see `task_for`."""
+    if isinstance(given, Task):
+        return given
+    raise TypeError(
+        f"a {type(given).__name__}, expected a Task: queries, documents, and which documents are "
+        "relevant to which query. Make one of texts and links between them: "
+        "task = ssi.Task.of(ssi.read(texts, links=links)); or ssi.fit(texts, links) makes it, fits "
+        "and compares. There is no array of labels y: a link, a click or a judgement is a label."
+    )
 
 
 def require_views(task: Task, views: set[str], model: str) -> None:
     """Refuse a model that reads a view which a task lacks; the message names what to ask for."""
     views_known = set(task.data.documents.views)
     if lacking := sorted(views - views_known):
+        for name in lacking:
+            parse_view(name)
         every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.bounds import Count, Share, Values, Weight
+from ssi_core.bounds import Count, Mean, Share, Values, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
@@ -88,7 +88,7 @@ class Bm25F(Model):
     anchors: Values[Weight] = (2.0,)
     k3: Weight = 8.0
     combine: Literal["counts", "scores"] = "counts"
-    measure: Literal["map", "mrr", "ndcg_at_10"] = "mrr"
+    measure: Mean = "mrr"
     validation_queries: Count = 1000
 
     @classmethod

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
-from ssi_core.bounds import Count, Part, Share, Tries, Values
+from ssi_core.bounds import Count, Mean, Part, Share, Tries, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
@@ -78,7 +78,7 @@ class Rm3(Parts):
     terms: Values[Tries] = (20,)
     original: Values[Share] = (0.5,)
     common: Part = 0.1
-    measure: Literal["map", "mrr", "ndcg_at_10"] = "mrr"
+    measure: Mean = "mrr"
     validation_queries: Count = 1000
 
     @classmethod

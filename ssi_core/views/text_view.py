@@ -38,6 +38,10 @@ class _Counter:
         self._lexicon: Lexicon | None = None
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[type[_Counter], tuple[str, Vocabulary]]:
+        # A lock cannot be copied, and a copy counts with a lexicon of its own.
+        return _Counter, (self._language, self._words)
+
     def counts(self, texts: Sequence[str]) -> Iterator[TextMatrix]:
         """Count the words of texts, in blocks of rows."""
         for block in batches(text.encode(errors="replace") for text in texts):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.strict import meant
 from ssi_core.types import Float32, Float64, Int64, TextMatrix
 from ssi_core.views.names import BM25, COUNTS, FIELDS, LM
 
@@ -116,13 +117,13 @@ class Weighting:
         elif match is not None and (name == LM or match["c"]):
             return cls(LM, c=float(match["c"] or cls.c))
         if match is None or match["kind"] not in WEIGHTINGS:
-            known = ", ".join(WEIGHTINGS)
+            near = meant(re.split("[:@]", name)[0], (*WEIGHTINGS, BM25, LM))
             raise ValueError(
-                f"view={name!r}: expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such as "
-                f"'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of {known}, CUT the "
-                "heaviest words of a text, WORDS the most frequent of all, whole numbers >= 1; "
-                "bm25 is written alone or as 'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as "
-                "'lm:c=0.2', c between 0 and 1"
+                f"view={name!r}:{near} Expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such "
+                "as 'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of "
+                f"{', '.join(WEIGHTINGS)}, CUT the heaviest words of a text, WORDS the most "
+                "frequent of all, whole numbers >= 1; bm25 is written alone or as "
+                "'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as 'lm:c=0.2', c between 0 and 1"
             )
         cut, words = (int(n) if n else None for n in match.group("cut", "words"))
         return cls(match["kind"], cut, words)

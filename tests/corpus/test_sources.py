@@ -94,7 +94,7 @@ def test_it_gives_the_form_of_the_flow_and_a_source_in_python(poems, monkeypatch
     documents = ssi_core.read(poems, source="lines", skip=1)
     assert documents.frame["text"].to_list() == ["an old car", "the moon"]
     assert documents.key == chosen.read().key
-    with pytest.raises(BadInput, match=r"no setting 'leap'\. Its settings are: paths, skip"):
+    with pytest.raises(BadInput, match=r"no setting 'leap'\. Known: paths, skip"):
         ssi_core.read(poems, source="lines", leap=2)
 
 
@@ -202,7 +202,7 @@ def test_the_forms_share_out_the_sources():
 
 def test_a_setting_of_another_source_is_refused_not_ignored():
     form = settings_of("ingest", "sample")
-    with pytest.raises(BadInput, match="'wikispeedia' has no setting 'topics'"):
+    with pytest.raises(BadInput, match="'wikispeedia': no setting 'topics'"):
         form(source="wikispeedia", paths=["games"], topics="topics.txt").chosen()
 
 

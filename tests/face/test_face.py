@@ -102,12 +102,12 @@ def test_parameters_are_checked_and_kept_whole():
     assert model.set_params(margin=0.3) is model
     with pytest.raises(ValueError, match=r"rates=.-1.0"):
         model.set_params(rate=-1.0)
-    with pytest.raises(ValueError, match="colour: no parameters of SSI"):
+    with pytest.raises(ValueError, match=r"SSI: no parameter 'colour'\. Known: auto"):
         model.set_params(colour="red")
     assert model.get_params()["margin"] == 0.3
     assert model.get_params()["rate"] == 0.03
     assert ssi.Ranker("bm25").set_params(k1=2.0).ranker().k1 == 2.0
-    with pytest.raises(ValueError, match="model='nothing': expected one of auto, best_of,"):
+    with pytest.raises(ValueError, match=r"no model 'nothing'\. Known: auto, best_of,"):
         ssi.Ranker("nothing")
     with pytest.raises(ValueError, match=r"seconds=3: expected a number above 0, without auto"):
         ssi.SSI(auto=True, seconds=3).ranker()
@@ -156,7 +156,7 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert reasons.score == pytest.approx(last.score)
     assert repr(reasons).startswith(f"{last.title}: place ")
     for shown in (results, explanation, task, docs):
-        assert shown._repr_html_().startswith("<table>")
+        assert "<table>" in shown._repr_html_()
     model.save(tmp_path / "model")
     loaded = ssi.load(tmp_path / "model")
     assert loaded.index(docs).path == index.path
@@ -187,9 +187,9 @@ def test_seeds_are_averaged(task):
 
 def test_a_comparison_refuses_what_it_does_not_know(task):
     bm25 = ssi.BM25().fit(task)
-    with pytest.raises(ValueError, match="'speed'; expected some of rank_loss"):
+    with pytest.raises(ValueError, match=r"no measure 'speed'\. Known: rank_loss"):
         ssi.compare([bm25], task, measures=["speed"])
-    with pytest.raises(ValueError, match="baseline='x': expected one of BM25"):
+    with pytest.raises(ValueError, match=r"baseline: no ranker 'x'\. Known: BM25"):
         ssi.compare([bm25], task, baseline="x")
     with pytest.raises(ssi.BadInput, match="BM25: 0 models for the 1 divisions"):
         ssi.compare([ssi.BM25()], task)

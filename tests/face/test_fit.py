@@ -271,11 +271,11 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
             "split='users' with relevant='link'",
         ),
         (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
-        (["--source", "poems"], BAD_INPUT, "source='poems'; expected one of"),
+        (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
         (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' has no setting 'links'"),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks': no setting 'links'"),
         (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )

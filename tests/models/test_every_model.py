@@ -1,7 +1,9 @@
 """The contract of a model, over every registered one."""
 
+import copy
 import dataclasses
 import json
+import pickle
 
 import numpy as np
 import polars as pl
@@ -9,9 +11,11 @@ import pytest
 
 from ssi_core.estimator import parse
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.face.encoding import encode
 from ssi_core.models import MODELS, load_model
 from ssi_core.scoring.scorer import Scorer, score_pairs
-from ssi_core.scoring.vectors import Likelihood
+from ssi_core.scoring.vectors import Inner, Likelihood
+from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Texts
 from tests.robust.tally import attempt
@@ -302,3 +306,60 @@ def test_hyper_parameters_survive_json(row):
 def test_unknown_hyper_parameter_names_the_known_ones():
     with pytest.raises(BadInput, match=r"bilinear'.*no key 'dimension'. Did you mean 'dimensions'"):
         parse(MODELS["bilinear"], {"dimension": 3})
+
+
+@every
+def test_a_copy_is_the_model(row, fits, task, tmp_path):
+    """Pickled or copied deeply, it has the same arrays in its own memory, and scores alike."""
+    fit = fits[row]
+    fit.save(tmp_path)
+    raw = ["boats1 boats2 boats3 common1", "never seen before"]
+    ids = pl.Series(["x", "y"])
+
+    def scores(model):
+        matrices = {n: v.transform(raw) for n, v in model.query_views.items()}
+        queries = model.embed_queries(Texts(ids, ids, matrices, model.query_views))
+        return Scorer(model.embed_documents(task.documents)).score(queries)
+
+    expected = scores(fit)
+    copies = {
+        "pickled": pickled(fit),
+        "copied": copy.deepcopy(fit),
+        "loaded and pickled": pickled(load_model(tmp_path)),
+    }
+    for how, other in copies.items():
+        assert other.model == fit.model, how
+        assert other.arrays.keys() == fit.arrays.keys(), how
+        for name, array in fit.arrays.items():
+            np.testing.assert_array_equal(other.arrays[name], array, how)
+            assert not np.shares_memory(other.arrays[name], array), how
+        shared = fit.query_views is fit.document_views
+        assert (other.query_views is other.document_views) == shared, how
+        np.testing.assert_array_equal(scores(other), expected, how)
+
+
+@every
+def test_texts_are_encoded_as_vectors_whose_inner_products_are_the_scores(row, fits, task):
+    """Whoever has the two parts has the score; a model without such parts says so."""
+    fit = fits[row]
+    raw = ["boats1 boats2 boats3 common1", "", "stars1"]
+    queries = fit.embed_queries(texts_of(raw, fit.query_views))
+    if not isinstance(queries, Inner):
+        for side in ("query", "document"):
+            with pytest.raises(BadInput, match="no vectors of texts") as refused:
+                encode(fit, raw, side)
+            remedy = "one of its parts" if fit.model.unserved() else "Search with model.index"
+            assert remedy in str(refused.value)
+        return
+    texts = ["boats1 boats4 cars1", "stars1 stars2"]
+    documents = fit.embed_documents(texts_of(texts, fit.document_views))
+    expected = Scorer(documents).score(queries)
+    ours, theirs = encode(fit, raw, "query"), encode(fit, texts, "document")
+    assert ours.dense.dtype == theirs.dense.dtype == ours.sparse.dtype == np.float32
+    products = (ours.sparse @ theirs.sparse.T).toarray() + ours.dense @ theirs.dense.T
+    np.testing.assert_allclose(products, expected, rtol=1e-5, atol=1e-6)
+    assert row in WORDLESS or expected.any()
+
+
+def pickled(fit):
+    return pickle.loads(pickle.dumps(fit))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ssi_core.corpus.source import Source
 from ssi_core.registry import Registry
+from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 _HERE = "ssi_core.corpus.sources"
@@ -40,11 +41,11 @@ def source_named(name: str) -> type[Source]:
 
     Raises
     ------
-    ValueError
+    BadInput
         There is no source of that name.
     """
     if name not in SOURCES:
-        raise ValueError(f"source={name!r}; expected one of {', '.join(SOURCES)}")
+        raise BadInput(f"no source {instead(name, SOURCES)}")
     return SOURCES[name]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
+from ssi_core.face.frames import Texts
 from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.relatedness import relatedness
 from ssi_core.guests.summary.summariser import Summariser, sentences_of, summariser_of
@@ -43,7 +44,7 @@ class Concepts:
         self.base = base
 
     @classmethod
-    def of(cls, documents: Any) -> Concepts:
+    def of(cls, documents: Documents | Texts) -> Concepts:
         """Make the concepts of documents with links.
 
         Parameters

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.bounds import Dimensions, Spread, Times, Values
+from ssi_core.bounds import Dimensions, MeanOrLoss, Spread, Times, Values
 from ssi_core.estimator import Sizes
 from ssi_core.kernels.sparse import floats, padded
 from ssi_core.kernels.training.structs import Parameters
@@ -83,7 +83,7 @@ class LowRank(Trained):
     dimensions: Dimensions = 100
     init_std: Spread | Values[Spread] = 0.1
     decays: Times = 0
-    stop_by: Literal["rank_loss", "map", "mrr", "ndcg_at_10"] = "rank_loss"
+    stop_by: MeanOrLoss = "rank_loss"
     learn_first: str | None = None
     learn_on: str | None = None
     # Settings of some of the models; see `Bilinear`.

@@ -18,11 +18,11 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ssi_core.bounds import Count, Dimensions, Part, Rate, Triples, Values, Weight
+from ssi_core.bounds import Count, Dimensions, Mean, Part, Rate, Triples, Values, Weight
 from ssi_core.estimator import parse
 from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
@@ -113,7 +113,7 @@ class Auto(Model):
     """
 
     name: ClassVar[str] = "auto"
-    measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
+    measure: Mean = "map"
     budget: Triples = 10_000_000
     visits: Count = 200
     first: Triples = 50_000

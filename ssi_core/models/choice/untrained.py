@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from ssi_core.bounds import Count, Values
+from ssi_core.bounds import Count, Mean, Values
 from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart, fitted
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
@@ -52,7 +52,7 @@ class Untrained(Model):
     """
 
     name: ClassVar[str] = "untrained"
-    measure: Literal["map", "ndcg_at_10", "mrr"] = "map"
+    measure: Mean = "map"
     validation_queries: Count = 2_000
     view: Values[str] = ("raw", "bm25", "sublinear")
 

@@ -13,6 +13,7 @@ from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
 from ssi_core.estimator import Sizes, parse
 from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.resources import Cost
+from ssi_core.strict import instead
 from ssi_core.types import Task, Watch
 
 
@@ -49,8 +50,8 @@ class Parts(Model):
             parameters = dict(part)
             name = parameters.pop("model", None)
             if name not in MODELS or name in self.without:
-                known = ", ".join(sorted(set(MODELS) - self.without))
-                raise ValueError(f"parts: no model {name!r}; there are: {known}")
+                known = sorted(set(MODELS) - self.without)
+                raise ValueError(f"parts: no model {instead(str(name), known)}")
             models.append(parse(MODELS[name], parameters))
         return tuple(models)
 

@@ -76,5 +76,5 @@ def test_the_flow_makes_the_sample_and_both_corpora(flow_runs, tmp_path):
     assert open_collection(out).artefact.counts["translations"] == 3
     with pytest.raises(BadInput, match="corpora"):
         ingest_mates(MatesSettings(source="mates", langlinks="links.sql.gz"))
-    with pytest.raises(BadInput, match="'sample-mates' has no setting 'paths'"):
+    with pytest.raises(BadInput, match="'sample-mates': no setting 'paths'"):
         ingest_mates(MatesSettings(paths=["kyoto-ja-en"]))

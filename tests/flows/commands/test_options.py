@@ -34,6 +34,17 @@ def test_no_option_is_written_by_hand():
     assert found == []
 
 
+def test_a_measure_may_be_written_as_its_heading():
+    for verb, typed, kept in (
+        ("fit", "nDCG@10", "ndcg_at_10"), ("fit", "MRR", "mrr"), ("retrain", "MAP", "map"),
+    ):  # fmt: skip
+        params = cli.get_command(click.Context(cli), verb).params
+        (measure,) = (param for param in params if param.name == "measure")
+        assert measure.type.convert(typed, measure, None) == kept
+        with pytest.raises(click.BadParameter, match=r"'nDCG@5' is not one of .*map"):
+            measure.type.convert("nDCG@5", measure, None)
+
+
 def kind_of(param):
     """Kind of the values of an option, as a person who types them sees it."""
     if param.is_flag:

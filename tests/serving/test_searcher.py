@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
+from scipy import sparse
 
 from ssi_core.models.base import FittedModel
 from ssi_core.models.latent.lsi import Lsi
@@ -9,8 +11,8 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.searcher import Searcher, open_searcher
-from ssi_core.types import BadInput, Refused
+from ssi_core.serving.searcher import Searcher, known, open_searcher
+from ssi_core.types import BadInput, Refused, Texts
 from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, views
 
 MODELS = random_models(seed=1)
@@ -153,3 +155,15 @@ def test_a_search_that_does_not_fit_the_memory_is_refused(tmp_path, monkeypatch)
     monkeypatch.setenv("SSI_MEMORY", "100")
     with pytest.raises(Refused, match=r"^search takes about .* make the index without words"):
         searcher_of(fitted, tmp_path)
+
+
+def test_a_word_of_no_weight_makes_no_query_known():
+    used = views()
+    rows = sparse.csr_array(
+        (np.array([0.0, 2.0], np.float32), np.array([0, 1], np.int32), np.array([0, 1, 2, 2])),
+        shape=(3, len(WORDS)),
+    )
+    ids = pl.Series("id", ["a", "b", "c"])
+    texts = Texts(ids, ids.alias("title"), {"counts": rows}, used)
+
+    assert known(texts).tolist() == [False, True, False]

@@ -78,21 +78,10 @@ Weight: TypeAlias = Literal["gain", "one", "clicks"]
 
 @dataclass(frozen=True)
 class LogForm(TableForm):
-    """The section ``[log]``.
+    """The section ``[log]``: a `corpus.tables.form.TableForm`, and what is a log's alone.
 
     Attributes
     ----------
-    format : str
-        One of csv, tsv, jsonl, parquet; "": the name of the file says it.
-    encoding : str
-        Of CSV, TSV and JSON lines; "": guessed.
-    separator : str
-        Of CSV; "": guessed. TSV has tabs and no quotes.
-    header : bool
-        Whether the first line names the columns; without one they are "1", "2", ...
-    each : str
-        Of JSON: name of a list in an object. Each of its objects is then a row, with the values of
-        the object around it; "": each object is a row.
     time_format : str
         As of strftime; "": ISO 8601, or seconds since 1970.
     first_position : int

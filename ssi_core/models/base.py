@@ -22,6 +22,7 @@ from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, Vi
 
 if TYPE_CHECKING:
     from ssi_core.evaluation.evaluate import Validator
+    from ssi_core.evaluation.slates import SlateValidator
 
 _log = logging.getLogger(__name__)
 _START_STAYED = "the start stayed the best: the rate may be too large, or the budget small"
@@ -69,10 +70,24 @@ class DenseWords(NamedTuple):
     view: Words
 
 
+class Judge(Protocol):
+    """Measures models on queries of one side of a task."""
+
+    def rank_loss(self, fitted: FittedModel) -> float:
+        """Return the rank loss."""
+        ...
+
+
 def _validator(task: Task, side: SideOfTask, queries: int, threads: int) -> Validator:
     from ssi_core.evaluation.evaluate import Validator
 
     return Validator(task, side, queries, threads=threads)
+
+
+def _slate_validator(task: Task, side: SideOfTask, queries: int, threads: int) -> SlateValidator:
+    from ssi_core.evaluation.slates import SlateValidator
+
+    return SlateValidator(task, side, queries, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -92,8 +107,8 @@ class FitOptions:
     observe : callable or None
         For curves alone: of a number of test queries, what measures the rank loss of a model on
         them. Nothing is chosen by it.
-    validator : callable
-        Makes what measures models while they learn; see `judge`.
+    validator, slate_validator : callable
+        Make what measures models while they learn; see `judge` and `judge_of_slates`.
     """
 
     start: FittedModel | None = None
@@ -102,12 +117,19 @@ class FitOptions:
     checkpoint: Path | None = None
     observe: Callable[[int], Callable[[FittedModel], float]] | None = None
     validator: Callable[[Task, SideOfTask, int, int], Validator] = _validator
+    slate_validator: Callable[[Task, SideOfTask, int, int], Judge] = _slate_validator
 
     def judge(
         self, task: Task, side: SideOfTask, queries: int, threads: int | None = None
     ) -> Validator:
         """Return what measures models on queries of a side, with the threads of the training."""
         return self.validator(task, side, queries, self.threads if threads is None else threads)
+
+    def judge_of_slates(self, task: Task, side: SideOfTask, queries: int) -> Judge:
+        """Return what measures models on slates of a side; on all documents where it has none."""
+        if not len(getattr(task, side).shown):
+            return self.judge(task, side, queries)
+        return self.slate_validator(task, side, queries, self.threads)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.kernels.sparse import aligned_empty, halved, padded
 from ssi_core.kernels.training.adagrad import first_squares
 from ssi_core.kernels.training.structs import Parameters, Squares
@@ -36,7 +35,7 @@ class MapTraining(Training["LowRank"]):
         super().__init__(model, task, seed, options)
         if model.stop_by != "rank_loss":
             self._observe["val/rank_loss"] = self.valid
-            validator = Validator(task, "valid", model.validation_queries, threads=self._threads)
+            validator = options.judge(task, "valid", model.validation_queries)
             self.valid = lambda p: validator.error(self._fitted(p), model.stop_by)
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)

@@ -13,11 +13,10 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Part, Rate, RateOrNone, Tries, Triples, Values, Weight
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.candidates import Side as EvaluatedSide
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.structs import Parameters
-from ssi_core.models.base import FittedModel, Model, Side
+from ssi_core.models.base import FittedModel, Model, Side, SideOfTask
 from ssi_core.resources import Cost
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import memory_by_weight
@@ -218,7 +217,7 @@ class Trained(Model):
 
 POWER = "negatives_power"
 
-_SIDES: tuple[EvaluatedSide, ...] = ("train", "valid", "test")
+_SIDES: tuple[SideOfTask, ...] = ("train", "valid", "test")
 
 
 def same_space(task: Task, view: str, what: str) -> None:

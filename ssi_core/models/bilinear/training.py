@@ -7,13 +7,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ssi_core.evaluation.candidates import Side as EvaluatedSide
-from ssi_core.evaluation.evaluate import Validator
-from ssi_core.evaluation.slates import SlateValidator
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, read_only
 from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.kernels.training.sweep import draw_negative, draw_shown, draw_weighted
-from ssi_core.models.base import FitOptions, FittedModel, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted
 from ssi_core.models.bilinear.trained import POWER, Trained
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.embedding import shared_words
@@ -29,7 +26,7 @@ class Training(Generic[T]):
 
     def __init__(self, model: T, task: Task, seed: int, options: FitOptions) -> None:
         self.model, self.task, self.seed, self.start = model, task, seed, options.start
-        self._threads = options.threads
+        self._options, self._threads = options, options.threads
         views = sorted(model.views())
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
@@ -49,15 +46,12 @@ class Training(Generic[T]):
                 self._observe["curve/test_rank_loss"] = lambda p: test(self._fitted(p))
 
     def _judge(
-        self, task: Task, side: EvaluatedSide, *, on_slates: bool = False
+        self, task: Task, side: SideOfTask, *, on_slates: bool = False
     ) -> Callable[[Parameters], float]:
         """Rank loss of parameters on one side of the split; on its slates where there are some."""
-        queries, threads = self.model.validation_queries, self._threads
-        validator: Validator | SlateValidator
-        if on_slates and len(getattr(task, side).shown):
-            validator = SlateValidator(task, side, queries, threads=threads)
-        else:
-            validator = Validator(task, side, queries, threads=threads)
+        options = self._options
+        judge: Callable[..., Judge] = options.judge_of_slates if on_slates else options.judge
+        validator = judge(task, side, self.model.validation_queries)
         return lambda p: validator.rank_loss(self._fitted(p))
 
     def _fitted(self, parameters: Parameters) -> FittedModel:

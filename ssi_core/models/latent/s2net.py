@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.bounds import Count, Dimensions, Positive, Tries
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.training.logistic import logistic_pairs
 from ssi_core.models.base import FitOptions, FittedModel, fitted
@@ -76,7 +75,7 @@ class S2Net(Projection):
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Start from the principal components; train with early stopping."""
         start = Pca(self.view, "separate", self.dimensions).learn(task, rng, options)
-        training = Training(self, task, start.arrays["V"], rng, options.threads)
+        training = Training(self, task, start.arrays["V"], rng, options)
         progress = descend(
             training,
             epoch=self.epoch * training.triples,
@@ -190,15 +189,15 @@ class Training:
     """Iterations of L-BFGS over all triples (a `training.descend.Trainee`)."""
 
     def __init__(
-        self, model: S2Net, task: Task, start: Any, rng: np.random.Generator, threads: int
+        self, model: S2Net, task: Task, start: Any, rng: np.random.Generator, options: FitOptions
     ) -> None:
         self._model, self._task = model, task
-        self._paired = Paired(task, model.view, np.float32, threads)
+        self._paired = Paired(task, model.view, np.float32, options.threads)
         negatives = drawn_negatives(task, self._paired, model.negatives, rng)
-        loss = CosineLoss(self._paired, negatives, model.gamma, threads)
+        loss = CosineLoss(self._paired, negatives, model.gamma, options.threads)
         self.triples = loss.triples
         self._descent = Lbfgs(loss, start[self._paired.words], model.memory)
-        judge = Validator(task, "valid", model.validation_queries, threads=threads)
+        judge = options.judge(task, "valid", model.validation_queries)
         self._judge: Callable[[FittedModel], float] = judge.rank_loss
 
     @property

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, V
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.training.adam import adam_step
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.latent.cl_lsi import factored, factoring_memory
 from ssi_core.models.latent.projection import cosine_words, unit
 from ssi_core.resources import Cost
@@ -33,9 +33,6 @@ from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.sgd import excluded
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts
-
-if TYPE_CHECKING:
-    from ssi_core.evaluation.evaluate import Validator
 
 _DECAYS = np.float32(0.9), np.float32(0.999)  # of Adam
 _SMALL = np.float32(1e-8)
@@ -198,7 +195,7 @@ class Training:
         maps: tuple[Float32, Float32],
         seed: int,
         rate: float,
-        judge: Validator,
+        judge: Judge,
     ) -> None:
         self._model, self._task, self._seed, self._judge = model, task, seed, judge
         self._pairs = task.train.rows

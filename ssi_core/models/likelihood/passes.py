@@ -7,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.base import FitOptions, FittedModel
+from ssi_core.models.base import FitOptions, FittedModel, Judge
 from ssi_core.training.descend import Trainee, descend
 
 
@@ -21,7 +20,7 @@ class Passing(Trainee, Protocol):
 
 
 def go_over(
-    training: Passing, pairs: int, passes: int, judge: Validator, options: FitOptions
+    training: Passing, pairs: int, passes: int, judge: Judge, options: FitOptions
 ) -> FittedModel:
     """Train by passes over all pairs; keep the pass and the variant that are best on validation.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.likelihood.topics import em_pass, fold_in
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.training.structs import read_only
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.likelihood.passes import go_over
@@ -43,9 +43,6 @@ from ssi_core.models.likelihood.unseen import Unseen, own_weights
 from ssi_core.resources import Cost, memory_available
 from ssi_core.scoring.vectors import Inner, Likelihood, Vectors
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View
-
-if TYPE_CHECKING:
-    from ssi_core.evaluation.evaluate import Validator
 
 _VIEW = "counts"
 
@@ -221,7 +218,7 @@ class Training:
         model: TopicModel,
         task: Task,
         seed: int,
-        judge: Validator,
+        judge: Judge,
         threads: int,
         place: Path | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from ssi_core.estimator import Sizes
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.likelihood.translation import likelihoods, translate
 from ssi_core.kernels.sparse import csr
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.models.likelihood.passes import go_over
@@ -37,9 +37,6 @@ from ssi_core.models.likelihood.unseen import Unseen, own_weights
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import BadInput, Float64, Int32, Int64, Task, TextMatrix, Texts, View
-
-if TYPE_CHECKING:
-    from ssi_core.evaluation.evaluate import Validator
 
 _VIEW = "counts"
 
@@ -186,7 +183,7 @@ class Training:
     belongs to documents, then to words, of its own: the number of threads changes no bit.
     """
 
-    def __init__(self, model: TranslationModel, task: Task, judge: Validator, threads: int) -> None:
+    def __init__(self, model: TranslationModel, task: Task, judge: Judge, threads: int) -> None:
         self._model, self._task, self._judge, self._threads = model, task, judge, threads
         self._share = shares(task.documents.matrix(_VIEW))
         rows, queries = task.train.rows, task.queries.matrix(_VIEW)

@@ -57,7 +57,7 @@ JUDGED = {"relevant": "judgement", "words": "all"}
 SETS = {
     "Wikispeedia links": Set("wikispeedia", "map", {}),
     "Wikispeedia, links of 3 words": Set(
-        "wikispeedia", "ndcg_at_10", {"queries": "words:3", "beside": ("link",)}
+        "wikispeedia", "ndcg_at_10", {"queries": "words:3", "auxiliary": ("link",)}
     ),
     "Wikispeedia titles": Set("wikispeedia", "mrr", {"relevant": "self", "queries": "titles"}),
     "Wikispeedia, 3 words of a page": Set(

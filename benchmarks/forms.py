@@ -108,7 +108,7 @@ def rows() -> Iterator[Row]:
         "low rank": sweep("low_rank", low_rank, data),
         "dense": sweep("dense", of_pairs(dense), data),
         # other triples: those of the dense form have their weights in the caches
-        "zero diagonal": sweep("hollow", of_pairs(dense), data, seed=2),
+        "zero diagonal": sweep("zero_diagonal", of_pairs(dense), data, seed=2),
         "sparse p=1000": sweep("sparse", of_pairs(sparse_weights(1000)), data),
         "sparse p=100": sweep("sparse", of_pairs(sparse_weights(100)), data),
         "sparse p=10": sweep("sparse", of_pairs(sparse_weights(10)), data),

@@ -114,7 +114,7 @@ def main() -> None:
     given = parser.parse_args()
     place = given.work / "task"
     if not place.exists():
-        fields = {"relevant": "self", "queries": "titles", "beside": KINDS[1:]}
+        fields = {"relevant": "self", "queries": "titles", "auxiliary": KINDS[1:]}
         build_task(given.collection, place, views=VIEWS, **fields)
     task, results, base = open_task(place), [], None
     for label, (row, lengths) in rows(given.budget).items():

@@ -69,7 +69,7 @@ def progress(what: str) -> Progress:
     assert isinstance(artifact, UUID)
     last = time.monotonic()
 
-    def tell(fraction: float, message: str) -> None:
+    def on_progress(fraction: float, message: str) -> None:
         nonlocal last
         post(what, fraction, message)
         if fraction >= 1:
@@ -81,7 +81,7 @@ def progress(what: str) -> Progress:
                 artifact, progress=100 * min(fraction, 1.0), description=f"{what}: {message}"
             )
 
-    return tell
+    return on_progress
 
 
 def show_counts(artefact: Artefact) -> None:

@@ -43,6 +43,9 @@ class Estimator:
     former: ClassVar[Mapping[str, Any]] = {}
     """Fields that saved settings and tables may still have, each with its only value."""
 
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """Fields that saved settings and tables may have under an earlier name -> the present name."""
+
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
         check(self)
@@ -64,7 +67,9 @@ E = TypeVar("E", bound=Estimator)
 def parse(kind: type[E], parameters: Mapping[str, Any]) -> E:
     """Build settings from JSON or TOML values; an unknown key is `BadInput`."""
     former = kind.former.items()
-    parameters = {name: v for name, v in parameters.items() if (name, v) not in former}
+    parameters = {
+        kind.renamed.get(name, name): v for name, v in parameters.items() if (name, v) not in former
+    }
     check_keys(kind, parameters, f"{kind.noun} {kind.name!r}")
     return kind(**parameters)
 

@@ -574,17 +574,17 @@ def test_a_claim_of_no_difference_is_between_tasks_that_test_the_same(table):
 
 def test_what_is_learnt_beside_a_task_changes_nothing_of_its_test(table):
     """Rows with and without it can be claimed about together."""
-    beside = TWO_SPLITS.replace('split = "documents"', 'beside = ["titles", "link:3"]', 1)
-    row = 'model = "multi_task"\nbeside = ["titles", { task = "link:3", weight = 0.3 }]\n'
+    beside = TWO_SPLITS.replace('split = "documents"', 'auxiliary = ["titles", "link:3"]', 1)
+    row = 'model = "multi_task"\nauxiliary = ["titles", { task = "link:3", weight = 0.3 }]\n'
     beside = (
         'model = "tfidf"'.join(beside.split('model = "tfidf"')[:2]) + row + 'task = "documents"\n'
     )
     tasks = table(beside + SAME)
-    assert tasks.tasks["documents"].beside == ("link:3", "titles")
+    assert tasks.tasks["documents"].auxiliary == ("link:3", "titles")
     groups = tasks.row("B").ranker().groups()
     assert [one.weight for (one,) in groups] == [1, 1, 0.3]
     assert parse_table(tasks.to_dict()) == tasks
-    with pytest.raises(BadInput, match=r"beside='title': expected 'anchors', 'titles'"):
+    with pytest.raises(BadInput, match=r"auxiliary='title': expected 'anchors', 'titles'"):
         table(beside.replace('["titles", "link:3"]', '["title"]', 1))
 
 

@@ -50,8 +50,8 @@ def backup(given: BackupSettings) -> Outcome:
     """
     from flows.storage.backup import back_up, databases_elsewhere
 
-    with progress("backup") as tell:
-        contents = back_up(given.archive.resolve(), essential=given.essential, progress=tell)
+    with progress("backup") as on_progress:
+        contents = back_up(given.archive.resolve(), essential=given.essential, progress=on_progress)
     elsewhere = list(databases_elsewhere())
     for address in elsewhere:
         click.echo(f"not in the archive: {address} (docs/backup.md)", err=True)
@@ -85,8 +85,8 @@ def restore(given: RestoreSettings) -> Outcome:
     """
     from flows.storage.restore import restore as unpack
 
-    with progress("restore") as tell:
-        contents = unpack(given.archive.resolve(), tell)
+    with progress("restore") as on_progress:
+        contents = unpack(given.archive.resolve(), on_progress)
     value = {"root": str(environment.root()), **_facts(contents)}
     return _outcome(value, f"{environment.root()} holds")
 

@@ -29,7 +29,7 @@ class ServeSettings(ApproximateSettings):
     """Settings of ``ssi serve``."""
 
     model: str = argument("MODEL")
-    beside: str | None = option(
+    second: str | None = option(
         None, "Second model, to be compared on the page.", flag="--second-model", metavar="MODEL"
     )
     port: int = option(8000, "Port of the service.", ge=1, le=65535)
@@ -80,7 +80,7 @@ def serve(given: ServeSettings) -> Outcome:
         click.echo(f"ssi serve: {address}", err=True)
 
     service = run(
-        [given.model, *([given.beside] if given.beside else [])],
+        [given.model, *([given.second] if given.second else [])],
         find,
         port=given.port,
         documents=given.documents or documents_of(given.model),
@@ -123,7 +123,7 @@ def ui(given: UiSettings) -> Outcome:
     with ExitStack() as stack:
         servers = _Servers(stack, given.mlflow_port, given.prefect_port)
         with suppress(KeyboardInterrupt):
-            answer(servers.pages, servers.tell)
+            answer(servers.pages, servers.announce)
             watch(servers.pages)
     ended = f"{len(servers.pages)} servers ended"
     return Outcome(servers.addresses, lambda console: console.print(ended))
@@ -155,7 +155,7 @@ def up(given: UpSettings) -> Outcome:
     then reads the files again. In another terminal, 'ssi ops deploy' registers changes of
     prefect.yaml.
     """
-    from flows.servers.deployments import deploy as tell
+    from flows.servers.deployments import deploy as deploy_all
     from flows.servers.deployments import project
     from flows.servers.ui import answer, watch
     from flows.servers.up import Worker, only_one
@@ -164,12 +164,12 @@ def up(given: UpSettings) -> Outcome:
     with ExitStack() as stack:
         stack.enter_context(only_one())
         servers = _Servers(stack, given.mlflow_port, given.prefect_port)
-        answer(servers.pages, servers.tell)
+        answer(servers.pages, servers.announce)
         servers.prefect.ready()
-        names = tell(place)
+        names = deploy_all(place)
         click.echo(f"flows of {place / 'prefect.yaml'}: {', '.join(names)}", err=True)
         one = stack.enter_context(Worker(given.worker, given.limit))
-        answer([one], servers.tell)
+        answer([one], servers.announce)
         click.echo("ssi up: all of it runs; Ctrl-C ends it", err=True)
         watch([*servers.pages, one])
     value = {**servers.addresses, "deployments": names, "worker": given.worker}
@@ -184,14 +184,14 @@ def deploy() -> Outcome:
     of deploy/automations.yaml. The server is that of 'ssi up', or yours at PREFECT_API_URL; if none
     is running, the changes are kept for the next one.
     """
-    from flows.servers.deployments import deploy as tell
+    from flows.servers.deployments import deploy as deploy_all
     from flows.servers.deployments import project
     from flows.servers.server import Server
 
     place = project()
     with Server() as server:
         server.ready()
-        names = tell(place)
+        names = deploy_all(place)
     value = {"project": str(place), "deployments": names}
     return Outcome(value, lambda console: console.print(f"deployed: {', '.join(names)}"))
 
@@ -227,7 +227,7 @@ class _Servers:
         self.addresses[name.lower()] = shown(address)
         click.echo(f"{name}: {shown(address)} (yours; it is left alone)", err=True)
 
-    def tell(self, page: Kept) -> None:
+    def announce(self, page: Kept) -> None:
         """Say where a page is, and how to get in."""
         click.echo(f"{page.name}: {page.address}", err=True)
         if page is self.prefect:

@@ -56,8 +56,8 @@ def verify(given: VerifySettings) -> Outcome:
     from ssi_core.verify import verify as check
 
     wanted = given.places or (environment.home(), environment.root() / "mlruns")
-    with progress("verify") as tell:
-        results = check(wanted, tell, {FILE: lambda path: Changes(path).read()})
+    with progress("verify") as on_progress:
+        results = check(wanted, on_progress, {FILE: lambda path: Changes(path).read()})
     problems = [result.problem for result in results if result.problem is not None]
     if problems:
         more = len(problems) - _MOST_SHOWN

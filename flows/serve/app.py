@@ -39,7 +39,7 @@ from ssi_core.types import BadInput, Refused
 _BODY = 16 << 20
 _PROBLEMS = 100
 _BODIES = 64 << 20  # of all requests that are being answered
-ROLES: tuple[schemas.Which, ...] = ("served", "beside")
+ROLES: tuple[schemas.Which, ...] = ("served", "second")
 
 Q = Annotated[str, Query(min_length=1, max_length=schemas.MOST_QUERY, description="Text.")]
 K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
@@ -124,9 +124,9 @@ def _limits(app: FastAPI) -> dict[tuple[str, str], int]:
 def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) -> None:
     def served(role: schemas.Which) -> Served:
         models = service.models
-        if role == "beside" and len(models) == 1:
+        if role == "second" and len(models) == 1:
             raise BadInput("there is no second model. Start the service with --second-model MODEL.")
-        return models[role == "beside"]
+        return models[role == "second"]
 
     def searcher(role: schemas.Which) -> LiveSearcher:
         return served(role).searcher
@@ -249,7 +249,7 @@ def _add_state(app: FastAPI, service: Service, metrics: Metrics) -> None:
         return schemas.Health(status="stale" if stale else "ok", models=models)
 
     @app.get("/metrics", response_class=PlainTextResponse)
-    async def told() -> Response:
+    async def metrics_page() -> Response:
         """Count requests, and time them, in Prometheus's text format."""
         return Response(metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 

@@ -53,7 +53,7 @@ class _Models(Collector):
             "ssi_recall", "Share of the 10 best documents found, as measured; 1: exact.",
             labels=["model"],
         )  # fmt: skip
-        for role, served in zip(("served", "beside"), self._service.models, strict=False):
+        for role, served in zip(("served", "second"), self._service.models, strict=False):
             added = served.searcher.added
             documents.add_metric([role, "indexed"], len(served.searcher) - added)
             documents.add_metric([role, "added"], added)
@@ -76,14 +76,14 @@ class Measured:
             return
         start, status = time.perf_counter(), 500
 
-        async def told(message: Message) -> None:
+        async def counted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await self._app(scope, receive, counted)
         finally:
             path = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"

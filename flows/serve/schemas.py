@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 MOST_QUERY, MOST_TEXT, MOST_HITS, MOST_AT_ONCE = 2_000, 200_000, 1_000, 1_000
 
-Which = Literal["served", "beside"]
+Which = Literal["served", "second"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Title = Annotated[str, StringConstraints(max_length=500)]
 Url = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00-\x20\x7f]*$")]

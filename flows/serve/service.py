@@ -1,7 +1,7 @@
 """The models that are served: opened, followed, swapped, and their documents.
 
 Whoever asks takes the searcher once and keeps it to the end of the question. A new model is opened
-beside the old one and takes its place by one assignment, so that no question meets half of each.
+next to the old one and takes its place by one assignment, so that no question meets half of each.
 """
 
 from __future__ import annotations

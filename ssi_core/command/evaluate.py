@@ -136,8 +136,8 @@ def evaluate(given: EvaluateSettings) -> Outcome:
 
     value: dict[str, Any] = {"model": given.model, "task": str(given.on or given.task)}
     with recorded as run:
-        with progress("evaluate") as tell:
-            report = pooled([measure(*part, **how, progress=tell) for part in parts()])
+        with progress("evaluate") as on_progress:
+            report = pooled([measure(*part, **how, progress=on_progress) for part in parts()])
         if given.out is not None:
             with writing(given.out):
                 paths = write_folds(

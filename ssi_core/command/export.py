@@ -93,7 +93,7 @@ def export(given: ExportSettings) -> Outcome:
                 "collection by --documents."
             )
         texts = of_index(fitted, open_index(place))
-    with progress("export") as tell:
+    with progress("export") as on_progress:
         artefact = export_model(
             fitted,
             texts,
@@ -102,6 +102,6 @@ def export(given: ExportSettings) -> Outcome:
             model=content_of(fitted),
             former=given.bounds,
             force=given.force,
-            progress=tell,
+            progress=on_progress,
         )
     return artefact_outcome(artefact)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         'ssi data features kyoto --relevant "translation > link" --views sublinear,dictionary.raw',
         "ssi data features clicks --split users --vocabularies two",
         "ssi data features corpus --relevant anchor",
-        "ssi data features corpus --beside titles,words:3,link:3",
+        "ssi data features corpus --auxiliary titles,words:3,link:3",
     ),
 )
 def features(given: FeaturesSettings) -> Outcome:
@@ -42,7 +42,7 @@ def features(given: FeaturesSettings) -> Outcome:
     """
     from ssi_core.tasks.task import build_task
 
-    with progress("features") as tell:
+    with progress("features") as on_progress:
         artefact = build_task(
             Path(given.corpus),
             Path(given.out) if given.out else None,
@@ -50,7 +50,7 @@ def features(given: FeaturesSettings) -> Outcome:
             translations=Path(given.translations) if given.translations else None,
             frozen=[Path(frozen) for frozen in given.frozen],
             force=given.force,
-            progress=tell,
+            progress=on_progress,
             where=given.where,
         )
     return artefact_outcome(artefact)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ssi_core.face.fit import Fit
 
 _STEMS: Mapping[str, bool | None] = {"no": False, "yes": True, "auto": None}
-_APART = ("path", "out", "set_", "beside", "stems", "seed", "exports", "force")
+_APART = ("path", "out", "set_", "auxiliary", "stems", "seed", "exports", "force")
 """Settings that are no argument of `ssi.fit` by their own name."""
 
 
@@ -86,7 +86,7 @@ class FitSettings:
         metavar="KIND",
         callback=_kind,
     )
-    beside: tuple[str, ...] = option(
+    auxiliary: tuple[str, ...] = option(
         (),
         "Further kinds of queries to learn from, such as titles,words:3.",
         metavar="KIND,KIND",
@@ -138,7 +138,7 @@ class FitSettings:
         "ssi fit clicks.csv --texts articles.jsonl --out model",
         "ssi fit log.csv --texts ads.tsv --column document=ad --out model",
         "ssi fit site/ --queries queries.tsv --qrels qrels.tsv --out model",
-        "ssi fit corpus --query-type words:3 --beside titles,anchors --measure mrr --out model",
+        "ssi fit corpus --query-type words:3 --auxiliary titles,anchors --measure mrr --out model",
         "ssi fit task --defaults --budget 200000 --out model",
     ),
 )
@@ -179,7 +179,7 @@ def fit(given: FitSettings) -> Outcome:
             **chosen,
             **settings_,
             stems=_STEMS[given.stems],
-            beside=given.beside,
+            auxiliary=given.auxiliary,
             random_state=given.seed,
             threads=settings().threads or 1,
         )

@@ -59,7 +59,7 @@ def index(given: IndexSettings) -> Outcome:
         "task": opened.key,
         **{file.stem: digest_file(file) for file in (directory / "model.json", *files)},
     }
-    with progress("index") as tell:
+    with progress("index") as on_progress:
         artefact = build_index(
             fitted,
             opened.documents,
@@ -70,6 +70,6 @@ def index(given: IndexSettings) -> Outcome:
             names=names_of_task(given.task) if given.texts else None,
             storage=given.storage,
             force=given.force,
-            progress=tell,
+            progress=on_progress,
         )
     return artefact_outcome(artefact)

@@ -50,9 +50,9 @@ def _verb(name: str) -> Verb:
     source = source_named(name)
 
     def read(given: Source, placed: Placed) -> Outcome:
-        with progress("ingest") as tell:
-            fetched = given.fetched(tell)
-            artefact = fetched.read(out=placed.out, force=placed.force, progress=tell)
+        with progress("ingest") as on_progress:
+            fetched = given.fetched(on_progress)
+            artefact = fetched.read(out=placed.out, force=placed.force, progress=on_progress)
         return artefact_outcome(artefact)
 
     text = help_of(source.__doc__)

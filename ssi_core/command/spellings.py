@@ -40,7 +40,7 @@ VERBS: Mapping[str, str] = {
 """Old name of a verb -> its group and name."""
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "fit": {"--ask": "--query-type"},
+    "fit": {"--ask": "--query-type", "--beside": "--auxiliary"},
     "search": {"--lang": "--language"},
     "serve": {"--beside": "--second-model"},
     "retrain": {
@@ -60,7 +60,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--judged": "--judged-count",
         "--topics": "--topic-count",
     },
-    "data features": {"--queries": "--queries-from"},
+    "data features": {"--queries": "--queries-from", "--beside": "--auxiliary"},
     "data index": {
         "--words": "--with-words",
         "--no-words": "--without-words",

@@ -159,7 +159,9 @@ def open_earlier(path: Path, source: str, columns: Sequence[str], key: str) -> E
     return manifest if isinstance(manifest, str) else Earlier(path, columns)
 
 
-def tell(building: Building, earlier: object, taken: Callable[[], Mapping[str, int]]) -> None:
+def report_earlier(
+    building: Building, earlier: object, taken: Callable[[], Mapping[str, int]]
+) -> None:
     """Say in the counts what was taken, or why nothing was.
 
     Parameters
@@ -173,7 +175,7 @@ def tell(building: Building, earlier: object, taken: Callable[[], Mapping[str, i
         building.counts["since"] = dict(taken())
 
 
-def told(building: Building, earlier: Earlier | str | None, taken: int) -> None:
+def report_taken(building: Building, earlier: Earlier | str | None, taken: int) -> None:
     """Say what was taken of own texts: "taken" counts pages or lines, the others documents."""
 
     def counts() -> dict[str, int]:
@@ -183,7 +185,7 @@ def told(building: Building, earlier: Earlier | str | None, taken: int) -> None:
         here = marks.unique("id", keep="first", maintain_order=True)
         return {"taken": taken, **compare(here, earlier.marks, "digest")}
 
-    tell(building, earlier, counts)
+    report_earlier(building, earlier, counts)
 
 
 def compare(now: pl.DataFrame, before: pl.DataFrame, mark: str) -> dict[str, int]:

@@ -223,7 +223,7 @@ def evaluate(
         The vectors of the model are not all finite.
     """
 
-    def tell(fraction: float, message: str) -> None:
+    def on_progress(fraction: float, message: str) -> None:
         if progress is not None:
             progress(fraction, message)
 
@@ -234,13 +234,13 @@ def evaluate(
     shown = events.rows
     others = np.concatenate([relevant, irrelevant, shown[:, 1]])
     document_rows = np.union1d(chosen.documents, others)
-    tell(0.1, "embedding documents")
+    on_progress(0.1, "embedding documents")
     documents = fitted.embed_documents(_texts(task.documents, document_rows))
     refuse_nan(documents, "documents")
-    tell(0.3, "embedding queries")
+    on_progress(0.3, "embedding queries")
     vectors = refuse_nan(fitted.embed_queries(_texts(task.queries, query_rows)), "queries")
 
-    tell(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
+    on_progress(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
     score = scores_of(
         _rows(vectors, query_rows, chosen.queries),
         _rows(documents, document_rows, chosen.documents),
@@ -262,7 +262,7 @@ def evaluate(
         known.update(further)
 
     if len(query):
-        tell(0.8, f"scoring {len(query)} tuples")
+        on_progress(0.8, f"scoring {len(query)} tuples")
         left = np.repeat(np.searchsorted(query_rows, query), 2)
         right = np.searchsorted(document_rows, np.column_stack([relevant, irrelevant]).ravel())
         ends = np.column_stack([left, right]).astype(np.int32)
@@ -270,7 +270,7 @@ def evaluate(
         losses = _tuple_losses(scores[::2], scores[1::2])
         means["rank_loss_tuples"] = float(losses.mean())
         errors["rank_loss_tuples"] = clustered_error(losses, query)
-    tell(1.0, "evaluated")
+    on_progress(1.0, "evaluated")
     bounds = {"p_at_10": float(np.minimum(ranks.relevant, 10).mean() / 10)}
     per_query = _per_query(task, chosen, ranks, values)
     parts = _slices(task, chosen, ranks, per_query)

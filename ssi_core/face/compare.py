@@ -235,10 +235,10 @@ def compare(
     ['ranker', 'map', 'map_se', 'map_p']
     """
     task, reports = require_task(task), {}
-    with progress.shown("compare") as tell:
+    with progress.shown("compare") as on_progress:
         for number, (label, seeds) in enumerate((labelled := _labelled(rankers)).items()):
-            if tell is not None:
-                tell(number / len(labelled), label)
+            if on_progress is not None:
+                on_progress(number / len(labelled), label)
             how = {"side": side, "queries": queries, "seed": seed, "threads": threads}
             reports[label] = [_report(label, one, task, how) for one in seeds]
     if not reports:

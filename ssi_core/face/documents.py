@@ -241,8 +241,8 @@ def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None 
         given = source(**settings)
     except ValidationError as error:
         raise BadInput(f"source {name!r}: {faults(error)}.") from None
-    with progress.shown("read") as tell:
-        return given.fetched(tell).read(out=out, progress=tell)
+    with progress.shown("read") as on_progress:
+        return given.fetched(on_progress).read(out=out, progress=on_progress)
 
 
 def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping[str, Any]) -> str:

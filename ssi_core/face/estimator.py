@@ -114,14 +114,16 @@ class Estimator:
         require_views(task, ranker.views(), strict.cut(repr(self)))
         if checkpoint is not None:
             Path(checkpoint).mkdir(parents=True, exist_ok=True)
-        with limited(threads), progress.shown("fit") as tell:
+        with limited(threads), progress.shown("fit") as on_progress:
             curve: list[dict[str, float]] = []
             folds: list[FittedModel] = []
             self.reproducible_ = threads == 1 and ranker.repeats
             for number, fold in enumerate(task.divisions):
                 cost = ranker.cost(fold, threads)
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)
-                watch = _watch(curve if number == 0 else [], tell, getattr(ranker, "budget", None))
+                watch = _watch(
+                    curve if number == 0 else [], on_progress, getattr(ranker, "budget", None)
+                )
                 state = None if checkpoint is None else Path(checkpoint) / f"fold_{number}"
                 folds.append(self._fit(ranker, fold, watch, threads, state))
         return self.take(task, folds, curve)
@@ -305,17 +307,17 @@ def _signature(kind: type[Estimator]) -> dict[str, Any]:
     return {one.name: one.default for one in parameters}
 
 
-def _watch(curve: list[dict[str, float]], tell: Any, budget: int | None) -> Watch:
+def _watch(curve: list[dict[str, float]], on_progress: Any, budget: int | None) -> Watch:
     """Return what keeps the curve of a training and shows how far it is."""
 
     def watch(step: int, metrics: Mapping[str, float]) -> None:
         curve.append({"triples": step, **metrics})
-        if tell is not None and budget:
+        if on_progress is not None and budget:
             errors = (
                 f", validation {name.removeprefix('val/').replace('_', ' ')} {value:.4f}"
                 for name, value in metrics.items()
                 if name.startswith("val/")
             )
-            tell(min(1.0, step / budget), f"{step:,} triples{next(errors, '')}")
+            on_progress(min(1.0, step / budget), f"{step:,} triples{next(errors, '')}")
 
     return watch

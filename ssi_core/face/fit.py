@@ -226,7 +226,7 @@ def fit(
     queries: Rows | None = None,
     qrels: Rows | None = None,
     ask: str | None = None,
-    beside: Sequence[str] = (),
+    auxiliary: Sequence[str] = (),
     split: Split | None = None,
     judged: bool = False,
     stems: bool | None = False,
@@ -267,7 +267,7 @@ def fit(
         "link:3" (three words of one), "words:3" (three words, answered by the document that has
         them), "titles", "anchors" (the words of links), "click", "judgement". By default clicks or
         judgements, where there are some, and else both kinds: what people type, and links.
-    beside : sequence of str, optional
+    auxiliary : sequence of str, optional
         Further kinds of queries to learn from: "titles", "anchors", "words:3", "link", "link:3".
     split : str, optional
         See `Task.of`.
@@ -314,7 +314,7 @@ def fit(
     True
     """
     measure, clock = measure_named(measure, _MEASURES), _Clock()
-    of_task = {"ask": ask, "beside": beside, "split": split, "judged": judged}
+    of_task = {"ask": ask, "auxiliary": auxiliary, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}
     if queries is None and qrels is not None:
         of_texts["qrels"] = qrels  # a setting of a source that reads judgements itself

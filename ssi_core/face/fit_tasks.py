@@ -145,5 +145,5 @@ def task_of(source: Documents | Task, given: Mapping[str, Any], stems: bool = Fa
             )
         fields: dict[str, Any] = {**fields_of(kind), "split": given["split"], "stems": stems}
         ranked: Any = "judged" if given["judged"] else "pool"
-        task = Task.of(source, **fields, beside=given["beside"], ranked=ranked)
+        task = Task.of(source, **fields, auxiliary=given["auxiliary"], ranked=ranked)
     return task

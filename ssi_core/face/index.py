@@ -106,7 +106,7 @@ class Index:
                 texts = task.data.documents if task and whole else _read_by(fitted, docs)
                 collection = open_collection(docs.path)
                 parts, names = collection.parts("documents"), names_of(collection, texts.ids)
-            with progress.shown("index") as tell:
+            with progress.shown("index") as on_progress:
                 build_index(
                     fitted,
                     texts,
@@ -115,7 +115,7 @@ class Index:
                     texts=parts,
                     names=names,
                     storage=storage,
-                    progress=tell,
+                    progress=on_progress,
                 )
         return cls(searcher.Searcher(fitted, open_index(place)))
 

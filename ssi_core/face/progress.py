@@ -36,13 +36,13 @@ def shown(what: str) -> Iterator[Progress | None]:
 def _seldom(show: Progress) -> Progress:
     began = last = time.monotonic()
 
-    def tell(fraction: float, message: str) -> None:
+    def on_progress(fraction: float, message: str) -> None:
         nonlocal last
         if (now := time.monotonic()) - last > _BETWEEN:
             last = now
             show(fraction, message + _left(now - began, fraction))
 
-    return tell
+    return on_progress
 
 
 def _left(spent: float, fraction: float) -> str:

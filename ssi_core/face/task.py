@@ -74,7 +74,7 @@ class Task:
         stems: bool = False,
         pool: int | None = None,
         split_seed: int = 0,
-        beside: Sequence[str] = (),
+        auxiliary: Sequence[str] = (),
         ranked: Literal["pool", "judged"] = "pool",
         out: str | Path | None = None,
     ) -> Task:
@@ -115,9 +115,9 @@ class Task:
             links, and all for judgements.
         split_seed : int, optional
             Key of the hash that gives the sides.
-        beside : sequence of str, optional
+        auxiliary : sequence of str, optional
             Further kinds of queries on the same documents, to learn from only: "anchors", "titles",
-            "words:3", "link", "link:3". A model "multi_task" names them in its own ``beside``.
+            "words:3", "link", "link:3". A model "multi_task" names them in its own ``auxiliary``.
         ranked : str, optional
             "pool", or "judged": a query of the test ranks the documents that were judged for it; of
             clicks that came with judgements, the judged queries are then the test.
@@ -144,12 +144,12 @@ class Task:
             stems=stems,
             pool=pool,
             split_seed=split_seed,
-            beside=tuple(beside),
+            auxiliary=tuple(auxiliary),
             ranked=ranked,
         )
-        with progress.shown("task") as tell:
+        with progress.shown("task") as on_progress:
             place = None if out is None else Path(out)
-            return cls(build_task(docs.path, place, spec=spec, progress=tell))
+            return cls(build_task(docs.path, place, spec=spec, progress=on_progress))
 
     @classmethod
     def open(cls, directory: str | Path) -> Task:

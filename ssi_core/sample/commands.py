@@ -119,14 +119,14 @@ def encyclopedia(given: EncyclopediaSettings) -> Outcome:
     from ssi_core.sample.encyclopedia import write_sample
     from ssi_core.sample.shop import write_shop
 
-    with writing(given.directory), progress("sample") as tell:
+    with writing(given.directory), progress("sample") as on_progress:
         if given.shop:
             counts = write_shop(
-                given.directory, products=given.documents, seed=given.seed, progress=tell
+                given.directory, products=given.documents, seed=given.seed, progress=on_progress
             )
         else:
             counts = write_sample(
-                given.directory, documents=given.documents, seed=given.seed, progress=tell
+                given.directory, documents=given.documents, seed=given.seed, progress=on_progress
             )
     return _outcome(given.directory, given.seed, counts)
 

@@ -12,7 +12,7 @@ from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.parts import LOCAL
 from ssi_core.tasks import spec as kinds
-from ssi_core.tasks.beside import write_pairs_beside, write_queries_beside
+from ssi_core.tasks.auxiliary import write_auxiliary_pairs, write_auxiliary_queries
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.tasks.cost import require_features
 from ssi_core.tasks.fields import write_fields
@@ -148,12 +148,12 @@ def _require_relation(collection: Collection, spec: TaskSpec) -> None:
             f"{spec.relevant!r}; it has {names}. Name one that it has (--relevant), or ingest "
             "texts with such a relation."
         )
-    for kind in spec.beside:
+    for kind in spec.auxiliary:
         if kinds.relation_of(kind) not in (*collection.relevant, kinds.SELF):
             raise BadInput(
-                f"{collection.path}: beside={kind!r} needs the relation "
-                f"{kinds.relation_of(kind)!r}; it has {names}. Leave it out (--beside), or ingest "
-                "texts with such a relation."
+                f"{collection.path}: auxiliary={kind!r} needs the relation "
+                f"{kinds.relation_of(kind)!r}; it has {names}. Leave it out (--auxiliary), or "
+                "ingest texts with such a relation."
             )
 
 
@@ -189,13 +189,13 @@ def _write_task(
     reading = _PAIRS[spec.relevant](builder)
     if _has_anchors(spec, collection):
         write_anchored(builder)
-    names_beside = write_pairs_beside(builder)
+    auxiliary_names = write_auxiliary_pairs(builder)
     _link_texts(builder)
     if spec.has_fields:
         write_fields(builder)
     query_view, view = write_texts(builder, reading)
     _write_queries(builder, reading, query_view, view, translations)
-    write_queries_beside(builder, names_beside, view)
+    write_auxiliary_queries(builder, auxiliary_names, view)
     if spec.hashings:
         builder.counts["hashed"] = write_hashed_views(
             builder.path,

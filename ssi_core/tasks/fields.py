@@ -38,7 +38,7 @@ def write_fields(builder: TaskBuilder) -> None:
     place = builder.path / FIELDS
     place.mkdir()
     anchors, redirects = (_names(builder, relation) for relation in (ANCHOR, REDIRECT))
-    hidden = _Names(builder) if TITLES in (builder.spec.queries, *builder.spec.beside) else None
+    hidden = _Names(builder) if TITLES in (builder.spec.queries, *builder.spec.auxiliary) else None
     first = 0
     counts = dict.fromkeys(names.SHORT, 0)
     for part in builder.collection.parts("documents"):

@@ -38,7 +38,7 @@ class FeaturesSettings(TaskSpec):
         "views": {"separator": ",", "metavar": "VIEW,VIEW"},
         "fields": {"separator": ",", "metavar": "FIELD,FIELD"},
         "stems": {"choices": ["no", "yes"], "shown": "no"},
-        "beside": {"separator": ",", "metavar": "KIND,KIND"},
+        "auxiliary": {"separator": ",", "metavar": "KIND,KIND"},
     }
     """What the verb says of the fields of the task."""
 

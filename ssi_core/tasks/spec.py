@@ -67,7 +67,7 @@ _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
 """What goes with each relation, the default first."""
 
 _BESIDE = re.compile(r"anchors|titles|link|(words|link):[1-9][0-9]*")
-_WITH_BESIDE = (LINK, ANCHOR, SELF, JUDGEMENT)
+_WITH_AUXILIARY = (LINK, ANCHOR, SELF, JUDGEMENT)
 
 
 class TaskSpec(BaseModel):
@@ -160,7 +160,7 @@ class TaskSpec(BaseModel):
         "then the test, and clicks on documents that were judged are not trained on",
     )
 
-    beside: tuple[str, ...] = Field(
+    auxiliary: tuple[str, ...] = Field(
         default=(),
         description="Further kinds of queries on the same documents, to learn from only: "
         "anchors; titles (and redirects); words:3 (three words of a document, which it "
@@ -190,9 +190,9 @@ class TaskSpec(BaseModel):
         fields = filled.get("fields", ())
         if not isinstance(fields, str) and set(fields) <= set(FIELDS):
             filled["fields"] = tuple(name for name in FIELDS if name in fields) or (TEXT,)
-        beside = filled.get("beside", ())
-        if not isinstance(beside, str) and all(isinstance(name, str) for name in beside):
-            filled["beside"] = tuple(sorted(set(beside)))
+        auxiliary = filled.get("auxiliary", ())
+        if not isinstance(auxiliary, str) and all(isinstance(name, str) for name in auxiliary):
+            filled["auxiliary"] = tuple(sorted(set(auxiliary)))
         return filled
 
     @model_validator(mode="after")
@@ -243,20 +243,21 @@ class TaskSpec(BaseModel):
 
     def _check_beside(self) -> None:
         """Refuse further kinds of queries that mean nothing here."""
-        for name in self.beside:
+        for name in self.auxiliary:
             if not _BESIDE.fullmatch(name):
                 raise ValueError(
-                    f"beside={name!r}: expected 'anchors', 'titles', 'words:N', 'link' or 'link:N'"
+                    f"auxiliary={name!r}: expected 'anchors', 'titles', 'words:N', 'link' or "
+                    "'link:N'"
                 )
-        if self.beside and self.relevant not in _WITH_BESIDE:
+        if self.auxiliary and self.relevant not in _WITH_AUXILIARY:
             raise ValueError(
-                f"beside={self.beside[0]!r} with relevant={self.relevant!r}: expected "
-                f"{' or '.join(map(repr, _WITH_BESIDE))}"
+                f"auxiliary={self.auxiliary[0]!r} with relevant={self.relevant!r}: expected "
+                f"{' or '.join(map(repr, _WITH_AUXILIARY))}"
             )
-        if self.kind in self.beside:
-            raise ValueError(f"beside={self.kind!r}: these are the queries of the task itself")
-        if self.beside and self.hashings:
-            raise ValueError("views: with beside none is hashed")
+        if self.kind in self.auxiliary:
+            raise ValueError(f"auxiliary={self.kind!r}: these are the queries of the task itself")
+        if self.auxiliary and self.hashings:
+            raise ValueError("views: with auxiliary kinds none is hashed")
 
     def _draws_words(self, choices: Iterable[str]) -> bool:
         number = self.queries.removeprefix(_WORDS_OF)
@@ -264,7 +265,7 @@ class TaskSpec(BaseModel):
 
     @property
     def kind(self) -> str:
-        """Return the name that the task's own queries would have in ``beside``; else empty."""
+        """Return the name that the task's own queries would have in ``auxiliary``; else empty."""
         if self.relevant == LINK and self.query_words is not None:
             return f"{_LINK_OF}{self.query_words}"
         whole: Mapping[str, str] = {LINK: LINK, ANCHOR: ANCHORS, SELF: self.queries}
@@ -272,8 +273,8 @@ class TaskSpec(BaseModel):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of queries, the task's own and those beside it."""
-        return (self.kind, *self.beside)
+        """Return the kinds of queries, the task's own and auxiliary ones."""
+        return (self.kind, *self.auxiliary)
 
     @property
     def query_words(self) -> int | None:
@@ -357,7 +358,7 @@ class TaskSpec(BaseModel):
         """Tell whether both tasks test the same queries, candidates and answers."""
         shared = self.held_out == other.held_out == "both"
         same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
-        alone = [one.model_copy(update={"beside": ()}) for one in (self, other)]
+        alone = [one.model_copy(update={"auxiliary": ()}) for one in (self, other)]
         return alone[0] == alone[1] or (shared and same)
 
 
@@ -375,7 +376,7 @@ def relation_of(kind: str) -> str:
 def fields_of(kind: str) -> dict[str, str]:
     """Return ``relevant`` and ``queries`` of the task that asks a kind of query.
 
-    A kind has the name that it has in ``beside``, or else that of its relation.
+    A kind has the name that it has in ``auxiliary``, or else that of its relation.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ssi_core import files, store
 from ssi_core.arrays import load_array, load_csr
-from ssi_core.tasks.beside import open_beside
+from ssi_core.tasks.auxiliary import open_auxiliary
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
 from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, POOL, VALID_POOL, VIEW
@@ -51,7 +51,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         weights = artefact.configuration.get("weights", "clicks")
         listed = artefact.configuration["ranked"] == "judged"
         split_seed = int(artefact.configuration["split_seed"])
-        beside = tuple(map(str, artefact.configuration["beside"]))
+        auxiliary = tuple(map(str, artefact.configuration["auxiliary"]))
     if (matrix_path(path / MATRICES, FIELDS)).exists():
         names.append(FIELDS)
     judged = is_judged(path)
@@ -84,7 +84,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         task = open_judged(task, path, split_seed, given=given, listed=listed)
     if (path / MONOLINGUAL).exists():
         task = open_translations(task, path)
-    task = open_beside(task, path, beside)
+    task = open_auxiliary(task, path, auxiliary)
     for one in (task, *task.auxiliary.values()):
         check_sizes(one, path)
     return task if tested else without_test(task)

@@ -23,7 +23,7 @@ def test_the_page_shows_what_was_measured():
 
 @pytest.mark.trains
 def test_each_length_is_measured_on_validation_of_each_kind(corpus_dir, tmp_path):
-    fields = {"relevant": "self", "queries": "titles", "beside": typed.KINDS[1:]}
+    fields = {"relevant": "self", "queries": "titles", "auxiliary": typed.KINDS[1:]}
     build_task(corpus_dir, tmp_path / "task", views=typed.VIEWS, **fields)
     task = open_task(tmp_path / "task")
     rows = typed.rows(budget=1_000)

@@ -56,7 +56,7 @@ def test_a_key_without_a_description_is_seen(monkeypatch):
 
 def test_a_key_that_differs_from_the_base_is_listed_again():
     keys = [row[0] for row in reference._keys("multi_task")]
-    assert keys == ["`diagonal`", "`beside`", "`length`", "`storage`", "`adagrad`"]
+    assert keys == ["`diagonal`", "`auxiliary`", "`length`", "`storage`", "`adagrad`"]
     with pytest.raises(BadInput, match=r"no reference 'bilinaer'.* Did you mean 'bilinear'"):
         reference.reference("bilinaer")
 

@@ -75,13 +75,15 @@ def test_settings_of_a_task_reach_it(docs):
 
 @pytest.mark.trains
 def test_a_model_learns_from_what_a_task_has_beside_its_own_queries(docs):
-    task = ssi.Task.of(docs, relevant="link", beside=["words:3", "link:3"], views=["raw"])
-    assert set(task.counts["beside"]) == {"words:3", "link:3"}
+    task = ssi.Task.of(docs, relevant="link", auxiliary=["words:3", "link:3"], views=["raw"])
+    assert set(task.counts["auxiliary"]) == {"words:3", "link:3"}
     small = {"dimensions": 8, "epoch": 500, "budget": 1000, "rates": (0.1,), "margin": 0.3}
-    both = ssi.Ranker("multi_task", beside=["words:3", "link:3"], **small).fit(task)
+    both = ssi.Ranker("multi_task", auxiliary=["words:3", "link:3"], **small).fit(task)
     assert [one.task for (one,) in both.fitted_.model.groups()] == ["", "words:3", "link:3"]
-    with pytest.raises(ssi.BadInput, match=r"beside='titles' is not among.*link:3, words:3\. Make"):
-        ssi.Ranker("multi_task", beside=["titles"], **small).fit(task)
+    with pytest.raises(
+        ssi.BadInput, match=r"auxiliary='titles' is not among.*link:3, words:3\. Make"
+    ):
+        ssi.Ranker("multi_task", auxiliary=["titles"], **small).fit(task)
 
 
 @pytest.mark.parametrize(

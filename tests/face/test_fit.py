@@ -83,14 +83,14 @@ def timeless(value):
 def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypatch, auto):
     texts, links = files / "texts.jsonl", files / "links.csv"
     choice = "--auto" if auto else "--defaults"
-    words = (texts, "--links", links, "--beside", "words:3", choice, "--budget", BUDGET)
+    words = (texts, "--links", links, "--auxiliary", "words:3", choice, "--budget", BUDGET)
     export = ("--export", "opensearch", tmp_path / "export")
     code, value = call(*words, "--seed", 3, "--out", tmp_path / "model", *export)
     assert code == DONE
 
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "another"))
     docs = ssi.read(texts, links=links)
-    task = ssi.Task.of(docs, relevant="link", beside=["words:3"])
+    task = ssi.Task.of(docs, relevant="link", auxiliary=["words:3"])
     model = ssi.SSI(auto=auto, budget=BUDGET, random_state=3).fit(task)
     bm25f = ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="map"))).fit(task)
     base = ssi.Ranker("untrained", measure="map").fit(task)
@@ -238,7 +238,10 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
     assert of_task["arrays/U.npy"] == of_texts["arrays/U.npy"]
     assert of_task["index/documents.parquet"] == of_texts["index/documents.parquet"]
     for words, why in (
-        ((task.path, "--beside", "titles"), "a task is made already, and beside go with texts"),
+        (
+            (task.path, "--auxiliary", "titles"),
+            "a task is made already, and auxiliary go with texts",
+        ),
         ((task.path, "--links", files / "links.csv"), "links go with files"),
     ):
         code, value = call(*words, *small)
@@ -247,11 +250,11 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
 
 def test_queries_that_will_be_asked_are_those_of_the_task(files):
     fitted = ssi.fit(
-        files / "texts.jsonl", files / "links.csv", ask="words:3", beside=["link"], auto=False,
+        files / "texts.jsonl", files / "links.csv", ask="words:3", auxiliary=["link"], auto=False,
         budget=2000, split="queries",
     )  # fmt: skip
     spec = fitted.task.artefact.configuration
-    assert (spec["relevant"], spec["queries"], spec["beside"]) == ("self", "words:3", ["link"])
+    assert (spec["relevant"], spec["queries"], spec["auxiliary"]) == ("self", "words:3", ["link"])
 
 
 @pytest.mark.parametrize("kind", ["link", "link:3", "anchors", "titles", "words:12"])
@@ -270,7 +273,7 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
             BAD_INPUT,
             "split='users' with relevant='link'",
         ),
-        (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
+        (["--auxiliary", "poems"], BAD_INPUT, "auxiliary='poems': expected 'anchors'"),
         (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
         (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),

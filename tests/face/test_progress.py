@@ -11,10 +11,10 @@ from ssi_core.face import progress
 
 def report(monkeypatch):
     monkeypatch.setattr(progress, "_BETWEEN", 0)
-    with progress.shown("fit") as tell:
-        if tell is not None:
-            tell(0.25, "a < b")
-    return tell
+    with progress.shown("fit") as on_progress:
+        if on_progress is not None:
+            on_progress(0.25, "a < b")
+    return on_progress
 
 
 def test_a_notebook_shows_a_bar_and_clears_it(monkeypatch):
@@ -47,11 +47,11 @@ def test_a_line_tells_the_time_that_is_left_and_is_no_wider_than_the_terminal(mo
     terminal = terminal_of_40_columns(monkeypatch)
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    with progress.shown("fit") as tell:
+    with progress.shown("fit") as on_progress:
         now[0] += 30
-        tell(0.25, "half")
+        on_progress(0.25, "half")
         now[0] += 30
-        tell(0.5, "a message that is wider than the terminal")
+        on_progress(0.5, "a message that is wider than the terminal")
     first, second = terminal.getvalue().split(progress.CLEAR)[1:3]
     assert first.endswith("fit: half, 1:30 left")
     assert len(second) == 39
@@ -60,8 +60,8 @@ def test_a_line_tells_the_time_that_is_left_and_is_no_wider_than_the_terminal(mo
 def test_a_record_of_the_log_stands_on_a_line_of_its_own(monkeypatch):
     terminal = terminal_of_40_columns(monkeypatch)
     monkeypatch.setattr(progress, "_BETWEEN", 0)
-    with progress.shown("fit") as tell:
-        tell(0.5, "half")
+    with progress.shown("fit") as on_progress:
+        on_progress(0.5, "half")
         TerminalHandler(logging.WARNING).handle(
             logging.LogRecord("ssi_core", logging.WARNING, "", 0, "a warning", None, None)
         )

@@ -43,8 +43,8 @@ def _modular():
 
 LOW_RANK = ("low_rank", "low_rank_adagrad", "per_document")
 RARE = [
-    ("zero", "alpha"), ("dense", "weights"), ("hollow", "alpha"), ("hollow", "weights"),
-    ("sparse", "weights"), ("hashed", "weights"),
+    ("zero", "alpha"), ("dense", "weights"), ("zero_diagonal", "alpha"),
+    ("zero_diagonal", "weights"), ("sparse", "weights"), ("hashed", "weights"),
     # test_half_transductive.py
     ("per_document", "none"), ("per_document", "alpha"), ("per_document", "weights"),
 ]  # fmt: skip
@@ -108,7 +108,7 @@ def weights(rng, form):
     W = rng.normal(size=(WORDS, WORDS)).astype(np.float32)
     if form == "dense":
         return W
-    if form == "hollow":
+    if form == "zero_diagonal":
         np.fill_diagonal(W, 0)
         return W
     if form == "sparse":
@@ -132,7 +132,7 @@ def pair_weight(form, W, pattern, s, t):
         row = slice(pattern.indptr[s], pattern.indptr[s + 1])
         place = np.flatnonzero(pattern.indices[row] == t)
         return W[row][place[0]] if len(place) else 0.0
-    return 0.0 if form == "hollow" and s == t else W[s, t]
+    return 0.0 if form == "zero_diagonal" and s == t else W[s, t]
 
 
 def work():

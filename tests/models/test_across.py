@@ -31,7 +31,7 @@ pytestmark = pytest.mark.trains
 SMALL = dict(dimensions=8, rates=(0.1,), epoch=500, budget=3000, margin=0.3, diagonal="none")
 SOFTMAX = dict(dimensions=8, batch=32, rates=(0.01,), epoch=500, budget=2000)
 
-BESIDE = {
+AUXILIARY = {
     "V_E'V_E": {"task": "monolingual", "query": "V_E", "document": "V_E"},
     "U_E'V_E": {"task": "monolingual", "query": "U_E", "document": "V_E"},
     "U_F'U_F": {"task": "monolingual_queries", "query": "U_F", "document": "U_F"},
@@ -42,8 +42,10 @@ BESIDE = {
 ROWS = {
     "bilinear": Bilinear(**SMALL),
     "multi_task": MultiTask(**SMALL),
-    "multi_task U_E": MultiTask(**SMALL, beside=(BESIDE["U_E'V_E"],)),
-    "multi_task of three": MultiTask(**SMALL, beside=(BESIDE["V_E'V_E"], BESIDE["U_F'U_F"])),
+    "multi_task U_E": MultiTask(**SMALL, auxiliary=(AUXILIARY["U_E'V_E"],)),
+    "multi_task of three": MultiTask(
+        **SMALL, auxiliary=(AUXILIARY["V_E'V_E"], AUXILIARY["U_F'U_F"])
+    ),
     "cl_lsi": ClLsi(dimensions=8),
     "cl_lsi dot": ClLsi(dimensions=(4, 8), measure="dot"),
     "softmax": Softmax(**SOFTMAX),
@@ -213,9 +215,9 @@ def test_values_that_no_softmax_could_follow(wrong, said):
 THREE = [("V_E'V_E",), ("U_E'V_E",), ("V_E'V_E", "U_F'U_F"), ("U_E'V_E", "U_F'V_F")]
 
 
-def begun(link, beside):
-    model = MultiTask(**SMALL, beside=tuple(BESIDE[name] for name in beside))
-    others = {one["task"]: link.auxiliary[one["task"]] for one in model.beside}
+def begun(link, auxiliary):
+    model = MultiTask(**SMALL, auxiliary=tuple(AUXILIARY[name] for name in auxiliary))
+    others = {one["task"]: link.auxiliary[one["task"]] for one in model.auxiliary}
     settings = {"rate": 0.1, "margin": 0.3, "init_std": 0.1}
     training = MapTraining(model, link, others, 5, FitOptions()).begin(settings)
     objectives = [objective for (objective,) in model.groups()]
@@ -232,12 +234,12 @@ def maps_of(objectives, training):
     return arrays
 
 
-@pytest.mark.parametrize("beside", THREE, ids=" ".join)
-def test_objectives_take_turns_and_share_arrays_by_name(beside, link):
-    objectives, _, together = begun(link, beside)
+@pytest.mark.parametrize("auxiliary", THREE, ids=" ".join)
+def test_objectives_take_turns_and_share_arrays_by_name(auxiliary, link):
+    objectives, _, together = begun(link, auxiliary)
     arrays = maps_of(objectives, together)
     assert len({id(array) for array in arrays.values()}) == len(arrays)
-    apart = begun(link, beside)[-1]
+    apart = begun(link, auxiliary)[-1]
     alone = [Sgd({"": group}, words=1000, threads=1, judge=None) for group in apart.groups.values()]
     measures = together.sweep(40)
     for _ in range(40):
@@ -249,10 +251,10 @@ def test_objectives_take_turns_and_share_arrays_by_name(beside, link):
         assert measures[f"train/{name}hinge"] > 0
 
 
-@pytest.mark.parametrize("beside", THREE, ids=" ".join)
-def test_steps_agree_with_the_naive_twin(beside, link):
+@pytest.mark.parametrize("auxiliary", THREE, ids=" ".join)
+def test_steps_agree_with_the_naive_twin(auxiliary, link):
     """Equations 9 and 10 with dense float64 matrices: a step of each objective in its turn."""
-    objectives, tasks, training = begun(link, beside)
+    objectives, tasks, training = begun(link, auxiliary)
     learnt = maps_of(objectives, training)
     maps = {name: np.array(array[:, :8], np.float64) for name, array in learnt.items()}
     naive = []
@@ -291,7 +293,7 @@ def test_steps_agree_with_the_naive_twin(beside, link):
 
 def test_links_within_the_languages_help_where_pairs_are_few(link):
     few = SMALL | {"pairs": 0.03, "budget": 6000}
-    three = MultiTask(**few, beside=(BESIDE["V_E'V_E"], BESIDE["U_F'U_F"]))
+    three = MultiTask(**few, auxiliary=(AUXILIARY["V_E'V_E"], AUXILIARY["U_F'U_F"]))
     fits = [
         model.fit(link, np.random.default_rng(0))
         for model in (Bilinear(**few), MultiTask(**few), three)
@@ -315,11 +317,11 @@ def test_multi_task_learns_on_two_threads_and_goes_on_from_another(link):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"beside": ()}, "at least one objective"),
-        ({"beside": (BESIDE["V_E'V_E"], BESIDE["U_E'V_E"])}, "each on another task"),
-        ({"beside": ({**BESIDE["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),
-        ({"beside": ({**BESIDE["V_E'V_E"], "words": 3},)}, "an objective has task, query"),
-        ({"beside": ({"query": "V_E"},)}, "an objective has task, query"),
+        ({"auxiliary": ()}, "at least one objective"),
+        ({"auxiliary": (AUXILIARY["V_E'V_E"], AUXILIARY["U_E'V_E"])}, "each on another task"),
+        ({"auxiliary": ({**AUXILIARY["V_E'V_E"], "weight": 0.0},)}, "weight=0.0"),
+        ({"auxiliary": ({**AUXILIARY["V_E'V_E"], "words": 3},)}, "an objective has task, query"),
+        ({"auxiliary": ({"query": "V_E"},)}, "an objective has task, query"),
     ],
 )
 def test_what_multi_task_has_no_place_for_is_refused(wrong, message):
@@ -328,10 +330,10 @@ def test_what_multi_task_has_no_place_for_is_refused(wrong, message):
 
 
 def test_objectives_that_a_task_cannot_have_are_refused(link):
-    english = MultiTask(**SMALL, beside=({**BESIDE["V_E'V_E"], "task": "english"},))
-    with pytest.raises(BadInput, match=r"beside='english'.*mates, monolingual"):
+    english = MultiTask(**SMALL, auxiliary=({**AUXILIARY["V_E'V_E"], "task": "english"},))
+    with pytest.raises(BadInput, match=r"auxiliary='english'.*mates, monolingual"):
         english.fit(link, np.random.default_rng(0))
-    crossed = MultiTask(**SMALL, beside=({**BESIDE["V_E'V_E"], "query": "U_F"},))
+    crossed = MultiTask(**SMALL, auxiliary=({**AUXILIARY["V_E'V_E"], "query": "U_F"},))
     with pytest.raises(BadInput, match="lets 'U_F' read other words"):
         crossed.fit(link, np.random.default_rng(0))
 

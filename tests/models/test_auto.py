@@ -122,13 +122,13 @@ def test_no_more_triples_than_the_budget_are_drawn(task, budget, begun):
     assert found["triples"] == sum(one["triples"] for one in found["trials"])
 
 
-def test_to_learn_other_kinds_of_queries_beside_is_one_of_the_things_that_are_tried(task):
+def test_to_learn_other_kinds_of_auxiliary_queries_is_one_of_the_things_that_are_tried(task):
     wide = dataclasses.replace(task, auxiliary={"titles": task})
-    (beside,) = [settings for settings, _ in SMALL.begun(wide) if "beside" in settings]
-    trained = SMALL.trained(beside)
+    (learnt,) = [settings for settings, _ in SMALL.begun(wide) if "auxiliary" in settings]
+    trained = SMALL.trained(learnt)
     assert isinstance(trained, MultiTask)
-    assert trained.beside == ("titles",)
-    assert not any("beside" in settings for settings, _ in SMALL.begun(task))
+    assert trained.auxiliary == ("titles",)
+    assert not any("auxiliary" in settings for settings, _ in SMALL.begun(task))
 
 
 def test_all_that_is_begun_can_learn_from_the_task(task, mates_task_dirs):
@@ -180,7 +180,7 @@ def test_things_are_tried_one_at_a_time_and_sound_settings_always(task):
 
 @pytest.mark.parametrize(
     "kind",
-    [{}, {"form": "zero"}, {"beside": ("titles",)}],
+    [{}, {"form": "zero"}, {"auxiliary": ("titles",)}],
     ids=["low rank", "a diagonal alone", "objectives beside"],
 )
 def test_the_winner_with_warp_goes_on_without_it(task, monkeypatch, kind):

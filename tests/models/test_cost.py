@@ -27,7 +27,7 @@ MODELS = [
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
     Bilinear(dimensions=200, adagrad=True, **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
-    MultiTask(dimensions=500, beside=(OTHER_FORM,), **SHORT),
+    MultiTask(dimensions=500, auxiliary=(OTHER_FORM,), **SHORT),
     Pca(dimensions=100),
     Opca(dimensions=100, gammas=(0.1, 1.0)),
     S2Net(dimensions=100, budget=2),

@@ -56,7 +56,7 @@ _ROWS = {
     "multi_task + D adagrad": SMALL | {"diagonal": "learned", "adagrad": True, "tied": True},
     "multi_task U_E": SMALL
     | {
-        "beside": (
+        "auxiliary": (
             {"task": "monolingual", "query": "U_E", "document": "V_E", "weight": 0.5},
             {"task": "monolingual_queries", "query": "U_F", "document": "U_F"},
         )

@@ -88,9 +88,12 @@ def test_identity_start_without_a_step_is_the_cosine(task):
     np.testing.assert_allclose(all_scores(still, task), (x @ x.T).toarray(), atol=1e-6)
 
 
-def test_hollow_w_has_a_zero_diagonal(task):
+def test_zero_diagonal_keeps_the_diagonal_of_w_at_zero(task):
     for form in ("dense", "sparse"):
-        W = full(fit(task, form=form, hollow=True, entries=20), task.queries.matrix("raw").shape[1])
+        W = full(
+            fit(task, form=form, zero_diagonal=True, entries=20),
+            task.queries.matrix("raw").shape[1],
+        )
         assert not W.diagonal().any()
         assert W.any()
 
@@ -323,8 +326,8 @@ def test_prune_takes_a_sparse_w():
     [
         ({"form": "low_rank"}, "form='low_rank'"),
         ({"initial": "noise"}, "initial='noise'"),
-        ({"form": "hashed", "hollow": True}, "hashed"),
-        ({"hollow": True, "initial": "identity"}, "hollow"),
+        ({"form": "hashed", "zero_diagonal": True}, "hashed"),
+        ({"zero_diagonal": True, "initial": "identity"}, "zero_diagonal"),
         ({"entries": 0}, "entries=0"),
         ({"buckets": 0}, "buckets=0"),
     ],

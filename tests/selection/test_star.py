@@ -5,7 +5,7 @@ from ssi_core.selection.star import best_of_each, joined, star
 FACTORS = (
     ({"rate": 1}, {"rate": 2}),
     ({"view": "raw"}, {"view": "bm25"}, {"view": "sublinear"}),
-    ({}, {"beside": "titles"}),
+    ({}, {"auxiliary": "titles"}),
 )
 
 
@@ -15,7 +15,7 @@ def test_one_thing_differs_and_second_values_come_first():
         {"rate": 1, "view": "raw"},
         {"rate": 2, "view": "raw"},
         {"rate": 1, "view": "bm25"},
-        {"rate": 1, "view": "raw", "beside": "titles"},
+        {"rate": 1, "view": "raw", "auxiliary": "titles"},
         {"rate": 1, "view": "sublinear"},
     ]
 

@@ -123,7 +123,7 @@ def test_the_service_says_whether_a_model_has_it(task, searcher, tmp_path):
         assert [hit["id"] for hit in hits] == best(searcher.search([TEXT], popularity=False))[0]
         explained = client.get("/explain", params={**asked, "document": hits[0]["id"]}).json()
         assert explained["score"] == pytest.approx(hits[0]["score"], rel=1e-4)
-        assert client.get("/search", params={**asked, "model": "beside"}).status_code == 422
+        assert client.get("/search", params={**asked, "model": "auxiliary"}).status_code == 422
 
 
 def test_the_command_shows_it_and_turns_it_off(task, tmp_path, capsys):

@@ -171,7 +171,7 @@ def test_queries_of_their_own_are_read_as_queries(tmp_path, corpus_dir):
 
 def test_links_beside_read_documents_as_queries(tmp_path, corpus_dir):
     build_task(
-        corpus_dir, tmp_path / "task", relevant="self", views=("bm25", "raw"), beside=("link",)
+        corpus_dir, tmp_path / "task", relevant="self", views=("bm25", "raw"), auxiliary=("link",)
     )
     other = open_task(tmp_path / "task").auxiliary["link"]
     assert other.same

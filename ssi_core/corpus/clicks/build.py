@@ -33,7 +33,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
-from ssi_core.corpus.earlier import tell
+from ssi_core.corpus.earlier import report_earlier
 from ssi_core.corpus.language import name_languages, warn_unsplit
 from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.lines import Place
@@ -217,7 +217,7 @@ class _Ingestion:
         self._quarantine.finish()
         self._building.counts.update(counts)
         new = self._quarantine.rows - taken
-        tell(
+        report_earlier(
             self._building,
             plan.before or plan.why or None,
             lambda: {"rows_taken": taken, "rows_read": new},

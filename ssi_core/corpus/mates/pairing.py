@@ -57,10 +57,10 @@ def build(building: Building, source: Mates, progress: Progress | None) -> None:
     """
     corpora, languages = sides_of(source)
     kind, path = source.links
-    tell = progress or (lambda fraction, message: None)
+    on_progress = progress or (lambda fraction, message: None)
     processes = source.processes or len(os.sched_getaffinity(0))
-    links = SOURCES[kind](Source(path, languages, processes, tell))
-    tell(1.0, "matching titles")
+    links = SOURCES[kind](Source(path, languages, processes, on_progress))
+    on_progress(1.0, "matching titles")
     pairs, counts, skipped = pair_up(links, *corpora)
     if pairs.is_empty():
         raise BadInput(_no_mates(path, languages, corpora, skipped))

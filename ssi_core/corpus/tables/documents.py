@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import files, store
-from ssi_core.corpus.earlier import TABLE, Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.earlier import TABLE, Earlier, Kept, digest_of, open_earlier, report_taken
 from ssi_core.corpus.tables.form import TableForm, said_of, written_as
 from ssi_core.corpus.tables.json_rows import is_array, json_rows
 from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
@@ -151,7 +151,7 @@ class _Reading:
         """Account for the rows that are none, and for what was taken."""
         self._kept.finish(self._key)
         building.skipped.update({f"row_{name}": n for name, n in sorted(self._broken.items())})
-        told(building, self._earlier, self._taken)
+        report_taken(building, self._earlier, self._taken)
 
     def _rows(
         self,

@@ -17,7 +17,7 @@ from cmarkgfm.cmark import Options
 
 from ssi_core import store
 from ssi_core.corpus import inputs
-from ssi_core.corpus.earlier import Earlier, Kept, digest_of, open_earlier, told
+from ssi_core.corpus.earlier import Earlier, Kept, digest_of, open_earlier, report_taken
 from ssi_core.corpus.tree import files_below
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.corpus.web.front_matter import read_front_matter
@@ -143,7 +143,7 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
     building.counts["links_found"] += left_out
     building.skipped.update(sorted((skipped + Counter()).items()))
     _tell_lost(building, directory, lost)
-    told(building, earlier, taken)
+    report_taken(building, earlier, taken)
 
 
 def _alias(site: Site, name: str, aliases: Sequence[str]) -> None:

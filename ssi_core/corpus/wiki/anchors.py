@@ -44,15 +44,15 @@ def build(building: Building, source: Anchors, progress: Progress | None) -> Non
     ``links_equal`` and ``redirects_equal`` count those whose words are the title.
     """
     dumps, size = source.paths, source.part_bytes
-    tell = progress or (lambda fraction, message: None)
+    on_progress = progress or (lambda fraction, message: None)
     processes = source.processes or len(os.sched_getaffinity(0))
     site = one_site(dumps, source.language)
     judged = None if source.judgements is None else _judged(source.judgements, site)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     read = Chunks(site, building.work("chunks"))
     read.make()
-    counts = first_pass(dumps, read, processes, size, tell)
-    tell(0.9, "counting anchors")
+    counts = first_pass(dumps, read, processes, size, on_progress)
+    on_progress(0.9, "counting anchors")
     total = sum(counts, Counter())
     names = pl.Series(dtype=pl.String) if judged is None else judged["document"]
     anchors = _Anchors(read, counts, source.equal, names.str.replace_all("_", " "))

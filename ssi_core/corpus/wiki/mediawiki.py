@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import collection, files, store
-from ssi_core.corpus.earlier import tell as tell_taken
+from ssi_core.corpus.earlier import report_earlier
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.wiki import stream
 from ssi_core.corpus.wiki.before import Before, compare_pages, keep_pages, open_before
@@ -178,7 +178,7 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
         Memory or disk is too small.
     """
     dumps, since, size = source.paths, source.since, source.part_bytes
-    tell: Callable[[float, str], None] = progress or (lambda fraction, message: None)
+    on_progress: Callable[[float, str], None] = progress or (lambda fraction, message: None)
     processes = source.processes or len(os.sched_getaffinity(0))
     site = one_site(dumps, source.language)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
@@ -186,8 +186,8 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
     base = open_before(since, reading) if since else None
     read = Chunks(site, building.work("chunks"), base if isinstance(base, Before) else None)
     read.make()
-    counts = first_pass(dumps, read, processes, size, tell, source.where)
-    tell(0.9, "following redirects")
+    counts = first_pass(dumps, read, processes, size, on_progress, source.where)
+    on_progress(0.9, "following redirects")
     if too_large := sum(count["page_too_large"] for count in counts):
         _log.warning("left out: %d pages of more than %d bytes", too_large, stream.LARGEST_PAGE)
     settled = settle_pages(read_titles([read.part(PAGES, number) for number in range(len(counts))]))
@@ -198,7 +198,7 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
         )
     keep_pages(building.path, reading, _write_documents(read, building.path, settled, counts))
     write_redirects(building.path, settled)
-    tell(0.95, "resolving links")
+    on_progress(0.95, "resolving links")
     categories = _write_links(read, building, settled, counts)
     total = sum(counts, Counter())
     kept = categories.pop("kept", 0)
@@ -207,7 +207,7 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
     )
     if total["of_cells"]:
         building.counts["pages_of_tables"] = total["of_cells"]
-    tell_taken(building, base, partial(compare_pages, building.path, base))  # type: ignore[arg-type]
+    report_earlier(building, base, partial(compare_pages, building.path, base))  # type: ignore[arg-type]
     for name, n in categories.items():
         total[f"link_{name}"] += n
     building.skipped.update(settled.skipped)

@@ -85,8 +85,8 @@ def compare(given: CompareSettings) -> Outcome:
 
     names = dict.fromkeys(given.methods)
     hashers = [hasher_named(name, {"seed": given.seed}, "--methods") for name in names]
-    with progress("read") as tell:
-        texts = read_labelled(given.data, tell)
+    with progress("read") as on_progress:
+        texts = read_labelled(given.data, on_progress)
 
     lengths = sorted({*given.lengths})
     bits = ",".join(map(str, given.lengths))
@@ -101,9 +101,14 @@ def compare(given: CompareSettings) -> Outcome:
         del parameters["bits"]
         return experiment_run("codes", hasher.name, given.data, parameters)
 
-    with progress("codes") as tell:
+    with progress("codes") as on_progress:
         result = computed(
-            texts, hashers, lengths=lengths, radius=given.radius, recorded=recorded, progress=tell
+            texts,
+            hashers,
+            lengths=lengths,
+            radius=given.radius,
+            recorded=recorded,
+            progress=on_progress,
         )
     if given.save is not None:
         write_result(given.save, result)
@@ -141,8 +146,8 @@ def fit(given: FitSettings) -> Outcome:
     from ssi_core.guests.codes.sources import read_labelled
 
     hasher = hasher_named(given.method, {**values_of(given.settings_), "bits": given.bits}, "--set")
-    with progress("read") as tell:
-        texts = read_labelled(given.data, tell)
+    with progress("read") as on_progress:
+        texts = read_labelled(given.data, on_progress)
     train, test = texts.train, texts.test
     with progress("fit"):
         model = CodeModel.of(hasher, train.texts, train.labels, train.ids)
@@ -235,10 +240,12 @@ def hubs(given: HubsSettings) -> Outcome:
     from ssi_core.guests.codes.hubness import hub_curves
     from ssi_core.guests.codes.sources import read_labelled
 
-    with progress("read") as tell:
-        texts = read_labelled(given.data, tell)
-    with progress("hubs") as tell:
-        result = hub_curves(texts, dimensions=sorted({*given.dimensions}), k=given.k, progress=tell)
+    with progress("read") as on_progress:
+        texts = read_labelled(given.data, on_progress)
+    with progress("hubs") as on_progress:
+        result = hub_curves(
+            texts, dimensions=sorted({*given.dimensions}), k=given.k, progress=on_progress
+        )
     if given.save is not None:
         write_result(given.save, result)
 

@@ -73,15 +73,15 @@ def compare(given: CompareSettings) -> Outcome:
     from ssi_core.guests.feeds.compare import compare as computed
 
     skipped: Counter[str] = Counter()
-    with progress("read") as tell:
-        read = list(read_feeds(given.directory, skipped, tell))
+    with progress("read") as on_progress:
+        read = list(read_feeds(given.directory, skipped, on_progress))
 
     def recorded(
         label: str, parameters: Mapping[str, Any]
     ) -> AbstractContextManager[RowRecorder | None]:
         return experiment_run("feeds", label, given.directory, parameters)
 
-    with progress("feeds") as tell:
+    with progress("feeds") as on_progress:
         result = computed(
             read,
             name=given.directory.name,
@@ -89,7 +89,7 @@ def compare(given: CompareSettings) -> Outcome:
             match=given.match,
             seed=given.seed,
             recorded=recorded,
-            progress=tell,
+            progress=on_progress,
         )
     result["skipped"] = dict(skipped)
     if given.save is not None:
@@ -134,8 +134,8 @@ def write(given: WriteSettings) -> Outcome:
     opened = open_collection(given.collection)
     named, unknown = read_topics(given.topics, known_ids(opened))
     drawn = draw(named, given.least, given.most, given.seed)
-    with progress("write") as tell:
-        counts = write_feeds(opened, drawn, given.out, entries=given.entries, progress=tell)
+    with progress("write") as on_progress:
+        counts = write_feeds(opened, drawn, given.out, entries=given.entries, progress=on_progress)
     value: dict[str, Any] = {"path": str(given.out), **counts, "rows_of_no_document": unknown}
 
     def show(console: Console) -> None:

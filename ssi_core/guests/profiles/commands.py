@@ -83,8 +83,10 @@ def compare(given: CompareSettings) -> Outcome:
     ) -> AbstractContextManager[RowRecorder | None]:
         return experiment_run("profiles", label, given.collection, parameters)
 
-    with progress("profiles") as tell:
-        result = computed(divided, profiler, name=events.name, recorded=recorded, progress=tell)
+    with progress("profiles") as on_progress:
+        result = computed(
+            divided, profiler, name=events.name, recorded=recorded, progress=on_progress
+        )
     result |= {"counts": events.counts, "later": given.later}
     if given.save is not None:
         write_result(given.save, result)

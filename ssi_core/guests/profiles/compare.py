@@ -131,17 +131,17 @@ def compare(
     for number, (label, parts) in enumerate(ROWS.items()):
         began = time.process_time()
 
-        def tell(share: float, what: str, before: int = number, label: str = label) -> None:
+        def on_progress(share: float, what: str, before: int = number, label: str = label) -> None:
             if progress is not None:
                 progress((before + share) / len(ROWS), f"{label}: {what}")
 
         with nullcontext() if recorded is None else recorded(label, vars(profiler)) as run:
-            choice, curve = _chosen(divided, fitted, parts, drawn, weights, tell)
+            choice, curve = _chosen(divided, fitted, parts, drawn, weights, on_progress)
             model = fitted[choice.clusters]
             values[label] = _areas(
                 features(model, divided.train.counts, parts), divided.train,
                 features(model, divided.test.counts, parts), divided.test,
-                tested, choice.C, lambda share: tell(0.5 + share / 2, "test"),
+                tested, choice.C, lambda share: on_progress(0.5 + share / 2, "test"),
             )  # fmt: skip
             row: dict[str, Any] = {"label": label, "features": list(parts), "chosen": vars(choice)}
             row["validation"] = curve
@@ -194,13 +194,13 @@ def _chosen(
     parts: tuple[Part, ...],
     drawn: Int64,
     weights: Sequence[float],
-    tell: Callable[[float, str], None],
+    on_progress: Callable[[float, str], None],
 ) -> tuple[Choice, list[dict[str, float]]]:
     """Return the settings of the highest mean AUC on validation, and those of all."""
     numbers = list(fitted) if _WITH_CLUSTERS & set(parts) else list(fitted)[:1]
     curve: list[dict[str, float]] = []
     for place, (k, C) in enumerate(product(numbers, weights)):
-        tell(place / (len(numbers) * len(weights)) / 2, f"{k} clusters, C {C:g}")
+        on_progress(place / (len(numbers) * len(weights)) / 2, f"{k} clusters, C {C:g}")
         train = features(fitted[k], divided.train.counts, parts)
         valid = features(fitted[k], divided.valid.counts, parts)
         areas = _areas(train, divided.train, valid, divided.valid, drawn, C)
@@ -216,13 +216,13 @@ def _areas(
     side: Side,
     targets: Int64,
     C: float,
-    tell: Callable[[float], None] | None = None,
+    on_progress: Callable[[float], None] | None = None,
 ) -> Float64:
     """Return the AUC of the model of each target on a side, float64 (targets,)."""
     areas = np.empty(len(targets))
     for place, target in enumerate(targets):
-        if tell is not None and place % 20 == 0:
-            tell(place / len(targets))
+        if on_progress is not None and place % 20 == 0:
+            on_progress(place / len(targets))
         clicked = learnt.clicked[:, target]
         scores = np.zeros(len(side))
         if not clicked.all():

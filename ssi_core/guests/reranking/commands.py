@@ -136,8 +136,11 @@ def _fit_on_pairs(
             raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")
         train, valid, test = (train / f"{name}.txt" for name in ("train", "vali", "test"))
     chosen = reranker_named(ranker, values, "--set")
-    with progress("read") as tell:
-        sides = read_letor(train, tell), None if valid is None else read_letor(valid, tell)
+    with progress("read") as on_progress:
+        sides = (
+            read_letor(train, on_progress),
+            None if valid is None else read_letor(valid, on_progress),
+        )
     with progress("fit"):
         fitted = chosen.fit(*sides)
     fitted.save(out)
@@ -229,8 +232,8 @@ def score(given: ScoreSettings) -> Outcome:
     from ssi_core.guests.reranking.score_files import write_run, write_scores
 
     fitted = load_reranker(given.model)
-    with progress("read") as tell:
-        features = read_letor(given.pairs, tell)
+    with progress("read") as on_progress:
+        features = read_letor(given.pairs, on_progress)
     ranked = fitted.score(features, str(given.pairs))
     value: dict[str, Any] = {"model": str(given.model), "pairs": len(features)}
     value |= {
@@ -286,16 +289,16 @@ def compare(given: CompareSettings) -> Outcome:
     chosen = read_table(given.table)
     if given.rows:
         chosen = chosen.select(given.rows)
-    with progress("read") as tell:
-        folds = read_folds(given.folds, tell)
+    with progress("read") as on_progress:
+        folds = read_folds(given.folds, on_progress)
 
     def recorded(row: Row, ranker: Reranker) -> AbstractContextManager[RowRecorder | None]:
         parameters = {"table": given.table, "ranker": ranker.name, **asdict(ranker)}
         return experiment_run("reranking", row.label, given.folds, parameters)
 
-    with progress("rerank") as tell:
+    with progress("rerank") as on_progress:
         how: dict[str, Any] = {"name": given.folds.name or str(given.folds), "scale": given.scale}
-        result = computed(folds, chosen, **how, recorded=recorded, progress=tell)
+        result = computed(folds, chosen, **how, recorded=recorded, progress=on_progress)
     if given.save is not None:
         write_result(given.save, result)
 
@@ -348,8 +351,8 @@ def features(given: FeaturesSettings) -> Outcome:
     named = models_named(given.models, opened)
     how: dict[str, Any] = {"depth": given.depth, "queries": given.queries, "seed": given.seed}
     how["threads"] = settings().threads or 1
-    with progress("features") as tell:
-        folds = first_stage_folds(opened.data, named, **how, progress=tell)
+    with progress("features") as on_progress:
+        folds = first_stage_folds(opened.data, named, **how, progress=on_progress)
     write_folds(folds, given.out)
     sides = {"train": "train", "vali": "valid", "test": "test"}
     value: dict[str, Any] = {

@@ -134,7 +134,7 @@ def compare(
         ranker = row.reranker(f"table {table.name!r}")
         ranker = replace(ranker, scale=True) if scale else ranker
 
-        def tell(done: int, label: str = row.label, before: int = number) -> None:
+        def on_progress(done: int, label: str = row.label, before: int = number) -> None:
             if progress is not None:
                 share = (before + done / len(folds)) / len(rows)
                 progress(share, f"{label}, {done} of {len(folds)} folds")
@@ -143,7 +143,7 @@ def compare(
             left_out[row.label] = reason
             continue
         with nullcontext() if recorded is None else recorded(row, ranker) as run:
-            trained[row.label] = one = train_on(folds, ranker, table.measures, tell)
+            trained[row.label] = one = train_on(folds, ranker, table.measures, on_progress)
             if run is not None:
                 runs[row.label] = run.run_id
                 run.measured(_metrics(one))

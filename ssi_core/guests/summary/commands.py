@@ -60,8 +60,8 @@ def concepts(given: ConceptsSettings) -> Outcome:
     """
     from ssi_core.guests.summary.concepts import ConceptBase
 
-    with progress("concepts") as tell:
-        base = ConceptBase.of(given.collection, tell)
+    with progress("concepts") as on_progress:
+        base = ConceptBase.of(given.collection, on_progress)
     base.save(given.out)
     value = {
         "path": str(given.out),
@@ -171,8 +171,8 @@ def compare(given: CompareSettings) -> Outcome:
 
     chosen = rows_named(given.rows) if given.rows else None
     base = None if given.concepts is None else ConceptBase.load(given.concepts)
-    with progress("read") as tell:
-        questions = read_questions(given.data, tell)
+    with progress("read") as on_progress:
+        questions = read_questions(given.data, on_progress)
 
     def recorded(row: Row) -> AbstractContextManager[RowRecorder | None]:
         settings = {} if row.summariser is None else asdict(row.summariser)
@@ -183,9 +183,14 @@ def compare(given: CompareSettings) -> Outcome:
         }
         return experiment_run("summaries", row.label, given.data, parameters)
 
-    with progress("summaries") as tell:
+    with progress("summaries") as on_progress:
         result = computed(
-            questions, base, words=given.length, rows=chosen, recorded=recorded, progress=tell
+            questions,
+            base,
+            words=given.length,
+            rows=chosen,
+            recorded=recorded,
+            progress=on_progress,
         )
     if given.save is not None:
         write_result(given.save, result)

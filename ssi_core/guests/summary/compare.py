@@ -220,13 +220,15 @@ def compare(
     shown: list[dict[str, Any]] = []
     for number, row in enumerate(rows):
 
-        def tell(part: float, message: str, before: int = number, label: str = row.label) -> None:
+        def on_progress(
+            part: float, message: str, before: int = number, label: str = row.label
+        ) -> None:
             if progress is not None:
                 progress((before + part) / len(rows), f"{label}, {message}")
 
         with nullcontext() if recorded is None else recorded(row) as run:
-            summariser, tried = _chosen(row, choosing, base, words, tell)
-            tell(0.9, "measured")
+            summariser, tried = _chosen(row, choosing, base, words, on_progress)
+            on_progress(0.9, "measured")
             began = time.process_time()
             summaries = [_summary(row, summariser, one, base, words) for one in tested]
             seconds = (time.process_time() - began) / len(tested)
@@ -295,14 +297,14 @@ def _chosen(
     questions: Sequence[Question],
     base: ConceptBase | None,
     words: int,
-    tell: Callable[[float, str], None],
+    on_progress: Callable[[float, str], None],
 ) -> tuple[Summariser | None, list[dict[str, float]]]:
     """Return the summariser of a row with what the questions choose, and all that was tried."""
     chosen = row.summariser
     tried: list[dict[str, float]] = []
     names = [name for grid in row.grids for name in grid]
     for number, grid in enumerate(row.grids):
-        tell(number / len(row.grids), " and ".join(grid))
+        on_progress(number / len(row.grids), " and ".join(grid))
         settings: list[dict[str, Any]] = [
             dict(zip(grid, values, strict=True)) for values in product(*grid.values())
         ]

@@ -58,8 +58,8 @@ class Concepts:
             There are no links, several languages, or no text has the title of a page it links to.
         """
         docs = documents if isinstance(documents, Documents) else read(documents)
-        with progress.shown("concepts") as tell:
-            return cls(ConceptBase.of(docs.path, tell))
+        with progress.shown("concepts") as on_progress:
+            return cls(ConceptBase.of(docs.path, on_progress))
 
     def find(self, text: str, least: float = Summariser.keyphrase) -> list[str]:
         """Return the titles of the concepts that a text names, in its order, each once.

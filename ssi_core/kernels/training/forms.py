@@ -192,7 +192,11 @@ FORMS = {
     "low_rank_private": (private_query, private_document, private_step),
     "low_rank_adagrad": (low_rank_query, low_rank_document, adagrad_step),
     "dense": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.dense_step),
-    "hollow": (pair_forms.pairs_query, pair_forms.dense_document, pair_forms.hollow_step),
+    "zero_diagonal": (
+        pair_forms.pairs_query,
+        pair_forms.dense_document,
+        pair_forms.zero_diagonal_step,
+    ),
     "sparse": (pair_forms.pairs_query, pair_forms.sparse_document, pair_forms.sparse_step),
     "hashed": (pair_forms.pairs_query, pair_forms.hashed_document, pair_forms.hashed_step),
 }

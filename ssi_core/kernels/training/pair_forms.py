@@ -1,11 +1,11 @@
 """Forms of ``W`` with a weight for each pair of words; a step costs ``|q| |d|`` or ``|q| p``.
 
-==========  =============================================================================
-"dense"     ``W`` float32 (words of queries, words of documents)
-"hollow"    the same, ``W_ss`` stays zero: only other words than the query's own count
-"sparse"    ``W`` is a `Csr` whose pattern stays: p weights a row (journal paper, Algorithm 2)
-"hashed"    ``W`` float32 (H,): pair (s, t) has the weight ``W[(s P + t) mod H]`` (eq. (5))
-==========  =============================================================================
+===============  ===================================================================================
+"dense"          ``W`` float32 (words of queries, words of documents)
+"zero_diagonal"  the same, ``W_ss`` stays zero: only other words than the query's own count
+"sparse"         ``W`` is a `Csr` whose pattern stays: p weights a row (journal paper, Algorithm 2)
+"hashed"         ``W`` float32 (H,): pair (s, t) has the weight ``W[(s P + t) mod H]`` (eq. (5))
+===============  ===================================================================================
 
 ``f`` is linear in ``W``, so a step never reads what it wrote. The bucket of (s, t + 1) is the one
 after that of (s, t): a row of a hashed ``W`` is a run of buckets, and costs one division. A dense
@@ -180,7 +180,7 @@ def dense_step(
 
 
 @part
-def hollow_step(
+def zero_diagonal_step(
     parameters: Parameters, data: Data, work: Work, q: int, p: int, n: int, rate: np.float32
 ) -> None:
     """``W += rate q (d+ - d-)'``, then ``W_ss = 0`` again."""

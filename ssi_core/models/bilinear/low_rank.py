@@ -122,7 +122,9 @@ class LowRank(Trained):
             return self._brought(fitted(self, task, fit.arrays, fit.facts), task, options)
         self.check(task)
         further_tasks = {
-            one.task: further(task, "beside", one.task) for one in flat(self.groups()) if one.task
+            one.task: further(task, "auxiliary", one.task)
+            for one in flat(self.groups())
+            if one.task
         }
         for one in further_tasks.values():
             self.check_pairs(one)
@@ -317,7 +319,7 @@ def further(task: Task, argument: str, name: str) -> Task:
         known = ", ".join(sorted(task.auxiliary)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
-            f"own: {known}. Make the task with it (--beside), or name one that it has."
+            f"own: {known}. Make the task with it (--auxiliary), or name one that it has."
         )
     other = task.auxiliary[name]
     if not len(other.train) or not len(other.valid):

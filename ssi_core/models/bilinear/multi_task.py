@@ -11,7 +11,7 @@ step of each further objective, which shares an array with it by its name::
 so that both languages have a good latent space although few queries are known with their answers.
 Queries are ranked by the first; ``U_E`` and ``V_F`` are not kept.
 
-Within one language it learns several kinds of queries together (`tasks.beside`): titles, anchors
+Within one language it learns several kinds of queries together (`tasks.auxiliary`): titles, anchors
 and drawn words of the documents beside the task's own queries, with the same two maps and the same
 diagonal. Validation, which ends the training and chooses the rate, is that of the task's own.
 """
@@ -34,7 +34,7 @@ class MultiTask(LowRank):
 
     Parameters
     ----------
-    beside : tuple of str or mapping
+    auxiliary : tuple of str or mapping
         Further objectives, each a step after that of the model's own. ``task``: the
         name of a further task (``task.auxiliary``). ``query`` and ``document``: the names of the
         maps of its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where
@@ -53,9 +53,10 @@ class MultiTask(LowRank):
     """
 
     name: ClassVar[str] = "multi_task"
+    renamed: ClassVar[Mapping[str, str]] = {"beside": "auxiliary"}
     former: ClassVar[Mapping[str, Any]] = {"form": "low_rank", "negatives_per_positive": 1}
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
-    beside: tuple[str | Mapping[str, Any], ...] = (
+    auxiliary: tuple[str | Mapping[str, Any], ...] = (
         {"task": MONOLINGUAL, "query": "V_E", "document": "V_E"},
     )
     length: Positive | Values[Positive] | None = None
@@ -67,16 +68,16 @@ class MultiTask(LowRank):
         super().__post_init__()
         tasks = [group[0].task for group in self.groups()]
         if len(tasks) < 2 or len(set(tasks)) < len(tasks):
-            raise ValueError("beside: expected at least one objective, each on another task")
+            raise ValueError("auxiliary: expected at least one objective, each on another task")
 
     def groups(self) -> Groups:
         """Return the model's own objective and those beside it, which take turns."""
         term = self.term("U_F", "V_E")
         same = {"V_E": term.document}
 
-        def beside(values: str | Mapping[str, Any]) -> Objective:
+        def further(values: str | Mapping[str, Any]) -> Objective:
             one = Objective.of(values, "U_F", "V_E")
             query, document = (same.get(name, name) for name in one.term[:2])
             return replace(one, term=Term(query, document, term.form, term.diagonal))
 
-        return ((Objective("", term),), *((beside(values),) for values in self.beside))
+        return ((Objective("", term),), *((further(values),) for values in self.auxiliary))

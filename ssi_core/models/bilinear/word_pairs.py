@@ -57,7 +57,7 @@ class WordPairs(Trained):
 
     ==================================  ====================================================
     "W unconstrained", from identity    form "dense", diagonal "none", initial "identity"
-    the same, other words only          form "dense", hollow, diagonal "none"
+    the same, other words only          form "dense", zero_diagonal, diagonal "none"
     "sparse W", p weights a row         form "sparse", entries p
     ``W + I`` on another view           form "dense" or "sparse", diagonal "identity"
     "Hash Kernels", H weights           form "hashed", buckets H, diagonal "none"
@@ -73,7 +73,7 @@ class WordPairs(Trained):
     ----------
     form : str
         Form of W: "dense", "sparse" or "hashed".
-    hollow : bool
+    zero_diagonal : bool
         Keep ``W_ss`` at zero (dense and sparse).
     initial : str
         W at the start, "zero" or "identity" (dense and sparse).
@@ -88,8 +88,9 @@ class WordPairs(Trained):
     """
 
     name: ClassVar[str] = "word_pairs"
+    renamed: ClassVar[Mapping[str, str]] = {"hollow": "zero_diagonal"}
     form: Literal["dense", "sparse", "hashed"] = "hashed"
-    hollow: bool = False
+    zero_diagonal: bool = False
     initial: Literal["zero", "identity"] = "zero"
     entries: Count = 100
     round_budget: Triples = 50_000
@@ -98,10 +99,10 @@ class WordPairs(Trained):
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
         super().__post_init__()
-        if self.form == "hashed" and (self.hollow or self.initial == "identity"):
+        if self.form == "hashed" and (self.zero_diagonal or self.initial == "identity"):
             raise ValueError("form='hashed' starts at zero and has no diagonal of its own")
-        if self.hollow and self.initial == "identity":
-            raise ValueError("initial='identity' with hollow, whose diagonal is zero")
+        if self.zero_diagonal and self.initial == "identity":
+            raise ValueError("initial='identity' with zero_diagonal=True")
 
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Search the rate (alpha, margin), train with early stopping; a sparse W in rounds.
@@ -146,7 +147,7 @@ class WordPairs(Trained):
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""
         super().check(task)
-        if self.hollow or self.initial == "identity":
+        if self.zero_diagonal or self.initial == "identity":
             same_space(task, self.view, "the diagonal of W")
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
@@ -215,7 +216,7 @@ class _Training(Training[WordPairs]):
         parameters = Parameters(nothing, nothing, self.first_diagonal(settings), W)
         if isinstance(W, Csr):
             return self.sgd("sparse", parameters, settings)
-        dense = "hollow" if self.model.hollow else "dense"
+        dense = "zero_diagonal" if self.model.zero_diagonal else "dense"
         return self.sgd("hashed" if W.ndim == 1 else dense, parameters, settings)
 
     def settled(self, grid: Iterable[str]) -> dict[str, Any] | None:
@@ -315,7 +316,7 @@ def _check_start(model: WordPairs, start: FittedModel) -> None:
     """Refuse the first values of another kind of model; `UnfitStart` says so."""
     before = start.model
     if not isinstance(before, WordPairs) or (
-        (before.form == "hashed", before.hollow, before.diagonal)
-        != (model.form == "hashed", model.hollow, model.diagonal)
+        (before.form == "hashed", before.zero_diagonal, before.diagonal)
+        != (model.form == "hashed", model.zero_diagonal, model.diagonal)
     ):
         raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")

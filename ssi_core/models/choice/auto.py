@@ -131,8 +131,7 @@ class Auto(Model):
     def factors(self, task: Task) -> Factors:
         """Return the values of each thing that is tried on a task, the most important first.
 
-        Of a task that has other kinds of queries beside its own (`tasks.beside`), to learn these,
-        too, is one of them.
+        On a task with auxiliary kinds of queries (`tasks.auxiliary`) one of them learns these, too.
         """
         words = self.words(task)
         shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
@@ -143,14 +142,14 @@ class Auto(Model):
         ]
         alphas: list[Settings] = [{"diagonal": "alpha", "alpha": alpha} for alpha in self.alpha]
         kinds: list[Settings] = [{"diagonal": "learned"}, *alphas] if words else [_NO_DIAGONAL]
-        beside: list[Settings] = [{}]
+        objectives: list[Settings] = [{}]
         if task.auxiliary and is_shared(task, LSI_VIEW):
-            beside.append({"beside": tuple(sorted(task.auxiliary))})
+            objectives.append({"auxiliary": tuple(sorted(task.auxiliary))})
         return (
             [{"against": "shown"} if shown else {"stop_by": self.measure}],
             steps,
             [{"diagonal_view": view} for view in words] or [{}],
-            beside,
+            objectives,
             *([{name: value} for value in getattr(self, name)] for name in ("margin", "view")),
             [{"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)],
             kinds,
@@ -188,7 +187,7 @@ class Auto(Model):
         if settings.get("model") == Softmax.name:
             values = {name: value for name, value in settings.items() if name != "model"}
             return parse(Softmax, values)
-        kind = MultiTask if "beside" in settings else Bilinear
+        kind = MultiTask if "auxiliary" in settings else Bilinear
         return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
 
     def words(self, task: Task) -> list[str]:

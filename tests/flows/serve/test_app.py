@@ -45,7 +45,7 @@ def client(models, tmp_path_factory):
         yield client
 
 
-@pytest.mark.parametrize(("role", "name"), [("served", "bilinear"), ("beside", "tfidf")])
+@pytest.mark.parametrize(("role", "name"), [("served", "bilinear"), ("second", "tfidf")])
 def test_it_finds_what_the_searcher_finds(client, models, role, name):
     expected = open_searcher(models[name]).search([QUERY], 3)[0]
     asked = {"q": QUERY, "k": 3, "model": role}
@@ -101,7 +101,7 @@ def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
     with answering(service(path, registry, "both", "alone")) as client:
         for role, searcher in (
             ("served", open_searcher(relating["both"] / "related")),
-            ("beside", open_searcher(relating["alone"])),
+            ("second", open_searcher(relating["alone"])),
         ):
             expected = related_documents(searcher, "d1", 9)
             assert asked(client, "d1", role) == {hit.id: hit.score for hit in expected.hits}
@@ -109,7 +109,7 @@ def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
         new = {"id": "n", "title": "New", "text": TEXTS[1]}
         client.post("/documents", json={"documents": [new]}).raise_for_status()
         client.request("DELETE", "/documents", params={"id": "d0"})
-        for role in ("served", "beside"):
+        for role in ("served", "second"):
             assert "n" in asked(client, "d1", role)
             found = asked(client, "n", role)
             assert "d1" in found
@@ -155,7 +155,7 @@ def test_it_says_how_it_is(client):
     assert said["status"] == "ok"
     assert [(each["role"], each["documents"]) for each in said["models"]] == [
         ("served", 6),
-        ("beside", 6),
+        ("second", 6),
     ]
     client.get("/nowhere/at/all")
     text = client.get("/metrics").text
@@ -173,7 +173,7 @@ def test_documents_come_and_go_and_outlive_the_service(models, tmp_path):
         said = client.request("DELETE", "/documents", params={"id": ["d0", "zz"]}).json()
         assert said == {"removed": ["d0"], "unknown": ["zz"]}
     with answering(service(path, registry, "bilinear", "tfidf")) as client:
-        for role in ("served", "beside"):
+        for role in ("served", "second"):
             asked = {"q": QUERY, "model": role, "k": 9}
             ids = [hit["id"] for hit in client.get("/search", params=asked).json()["results"]]
             assert "n" in ids
@@ -280,7 +280,7 @@ WRONG = {
     "an unknown model": ("GET", "/search?q=car&model=best", {}, 422),
     "no such document": ("GET", "/explain?q=car&document=nowhere", {}, 422),
     "a query without a word": ("GET", "/explain?q=unheard&document=d0", {}, 422),
-    "a model without vectors": ("GET", "/neighbours?word=car&model=beside", {}, 422),
+    "a model without vectors": ("GET", "/neighbours?word=car&model=second", {}, 422),
     "an unknown word": ("GET", "/neighbours?word=unheard", {}, 422),
     "no such path": ("GET", "/admin", {}, 404),
     "no such method": ("PUT", "/search?q=car", {}, 405),

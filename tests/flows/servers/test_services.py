@@ -38,10 +38,10 @@ def test_the_secret_is_shown_on_a_terminal_and_nowhere_else(servers, capsys, mon
     ours = servers()
     ours.prefect = SimpleNamespace(name="Prefect", address="http://127.0.0.1:4200/dashboard")
     capsys.readouterr()
-    ours.tell(ours.prefect)
+    ours.announce(ours.prefect)
     text = capsys.readouterr().err
     assert f"Prefect: log in with what {access.secret_file()} says" in text
     assert access.secret().split(":")[1] not in text
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    ours.tell(ours.prefect)
+    ours.announce(ours.prefect)
     assert f"Prefect: log in with {access.secret()}\n" in capsys.readouterr().err

@@ -166,15 +166,15 @@ def test_a_pipe_gets_no_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", pipe)
     with shown_board():
         board.post("row", 0.5, "half")
-    with progress("ingest") as tell:
-        assert tell is None
+    with progress("ingest") as on_progress:
+        assert on_progress is None
     assert pipe.getvalue() == ""
 
 
 def test_a_verb_of_its_own_has_the_same_bar(terminal):
     there = terminal(wanted="p[/i]ge 3")
-    with progress("ingest") as tell:
-        tell(0.3, "p[/i]ge 3 \x9b2J")
+    with progress("ingest") as on_progress:
+        on_progress(0.3, "p[/i]ge 3 \x9b2J")
         assert there.written.wait(30)
     assert "ingest" in screen(there.getvalue())
     assert "\x9b" not in there.getvalue()

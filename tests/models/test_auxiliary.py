@@ -38,7 +38,7 @@ def tasks(tmp_path_factory):
 
     The words of anchors are those of other subjects; a wording of the test is trained nowhere.
     """
-    place = tmp_path_factory.mktemp("beside")
+    place = tmp_path_factory.mktemp("auxiliary")
     texts, links = topical(DOCUMENTS)
     texts = [
         f"{text} alias{(i + 3) % SUBJECTS} alias{i % 5} one two three four"
@@ -53,7 +53,7 @@ def tasks(tmp_path_factory):
     write_named(place / "collection", titles, texts, anchors, links=links)
     views = ("raw", "sublinear:10")
     kinds = ("anchors", "titles", "words:3")
-    build_task(place / "collection", place / "link", views=views, query_draws=2, beside=kinds)
+    build_task(place / "collection", place / "link", views=views, query_draws=2, auxiliary=kinds)
     build_task(place / "collection", place / "anchors", views=views, relevant="anchor")
     return {name: open_task(place / name) for name in ("link", "anchors")}
 
@@ -66,22 +66,22 @@ def begun(task, model):
 
 
 def test_a_name_alone_has_the_maps_of_the_model():
-    short = MultiTask(**SMALL, beside=("titles", {"task": "words:3", "weight": 0.5}))
+    short = MultiTask(**SMALL, auxiliary=("titles", {"task": "words:3", "weight": 0.5}))
     whole = MultiTask(
         **SMALL,
-        beside=(
+        auxiliary=(
             {"task": "titles", "query": "U_F", "document": "V_E"},
             {"task": "words:3", "query": "U_F", "document": "V_E", "weight": 0.5},
         ),
     )
     assert short.groups() == whole.groups()
-    own = MultiTask(**SMALL, beside=({"task": "titles", "query": "U_T"},))
+    own = MultiTask(**SMALL, auxiliary=({"task": "titles", "query": "U_T"},))
     assert own.groups()[1][0].term[:2] == ("U_T", "V_E")
 
 
 @pytest.mark.parametrize("diagonal", ["identity", "alpha", "learned"])
 def test_all_objectives_share_the_diagonal(diagonal, tasks):
-    model = MultiTask(**SMALL, diagonal=diagonal, beside=("titles", "words:3"))
+    model = MultiTask(**SMALL, diagonal=diagonal, auxiliary=("titles", "words:3"))
     groups = list(begun(tasks["link"], model).groups.values())
     assert len({id(group.parameters.diagonal) for group in groups}) == 1
     assert len({group.kernels.diagonal for group in groups}) == 1
@@ -99,8 +99,8 @@ def test_queries_in_other_words_are_learnt_without_the_diagonal(tasks):
     views = dict.fromkeys(other.queries.views, Foreign())
     foreign = dataclasses.replace(other, queries=dataclasses.replace(other.queries, views=views))
     task = dataclasses.replace(task, auxiliary=task.auxiliary | {"foreign": foreign})
-    beside = ("titles", {"task": "foreign", "query": "U_T"})
-    model = MultiTask(**SMALL, diagonal="learned", beside=beside)
+    auxiliary = ("titles", {"task": "foreign", "query": "U_T"})
+    model = MultiTask(**SMALL, diagonal="learned", auxiliary=auxiliary)
     training = begun(task, model)
     diagonals = [group.kernels.diagonal for group in training.groups.values()]
     assert diagonals == ["weights", "weights", "none"]
@@ -111,9 +111,9 @@ def test_queries_in_other_words_are_learnt_without_the_diagonal(tasks):
 def test_steps_agree_with_the_naive_twin(diagonal, tasks):
     """A step of each objective in its turn, in dense float64, of W and of the diagonal."""
     task = tasks["link"]
-    beside = ("titles", {"task": "anchors", "weight": 0.5})
+    auxiliary = ("titles", {"task": "anchors", "weight": 0.5})
     rates = {"alpha_rate": 0.05} if diagonal == "alpha" else {"diagonal_rate": 0.4}
-    model = MultiTask(**SMALL, diagonal=diagonal, beside=beside, **rates)
+    model = MultiTask(**SMALL, diagonal=diagonal, auxiliary=auxiliary, **rates)
     training = begun(task, model)
     parameters = training.parameters
     U, V = (np.array(array[:, :8], np.float64) for array in (parameters.U, parameters.V))
@@ -164,7 +164,7 @@ def test_links_learnt_beside_anchors_find_what_only_anchors_say(tasks, tmp_path)
     """Asked are anchors whose wordings nothing has trained."""
     few = SMALL | {"diagonal": "none"}
     alone = Bilinear(**few).fit(tasks["link"], np.random.default_rng(0))
-    beside = MultiTask(**few, beside=("anchors",))
+    beside = MultiTask(**few, auxiliary=("anchors",))
     both = beside.fit(tasks["link"], np.random.default_rng(0))
     losses = {
         asked: [evaluate(fit, tasks[asked], tuples=0).means["rank_loss"] for fit in (alone, both)]
@@ -183,13 +183,13 @@ def test_validation_of_the_queries_that_are_asked_chooses_the_mix(tasks):
     task = dataclasses.replace(task, auxiliary={"link": links})
     few = SMALL | {"diagonal": "identity", "pairs": 0.2}
     parts = tuple(
-        {"model": "multi_task", "beside": beside, **few}
-        for beside in (({"task": "link", "weight": 1e-6},), ("link",))
+        {"model": "multi_task", "auxiliary": auxiliary, **few}
+        for auxiliary in (({"task": "link", "weight": 1e-6},), ("link",))
     )
     fit = BestOf(parts).fit(task, np.random.default_rng(3))
     losses = fit.facts["rank_loss_by_part"]
     validator = Validator(task, "valid", 500)
     assert validator.rank_loss(fit) == pytest.approx(min(losses))
     assert losses[0] != losses[1]
-    assert fit.model.beside == parts[int(np.argmin(losses))]["beside"]
-    assert "beside = " in fit.facts["choice"]
+    assert fit.model.auxiliary == parts[int(np.argmin(losses))]["auxiliary"]
+    assert "auxiliary = " in fit.facts["choice"]

@@ -42,7 +42,7 @@ from ssi_core.arrays import load_array, load_csr
 from ssi_core.collection import INGEST
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.keywords import write_keyword_queries
-from ssi_core.tasks.layout import BESIDE, COLD, MATRICES, PAIRS
+from ssi_core.tasks.layout import AUXILIARY, COLD, MATRICES, PAIRS
 from ssi_core.tasks.links import links_of
 from ssi_core.tasks.names import anchors_of, titles_of, write_name_queries, write_names
 from ssi_core.tasks.pairs import keys, load_pairs, write_pairs
@@ -71,10 +71,10 @@ from ssi_core.views.tfidf import Weighting
 
 def place_of(task: Path, kind: str) -> Path:
     """Return the directory of a kind of queries in that of a task."""
-    return task / BESIDE / kind.replace(":", "-")
+    return task / AUXILIARY / kind.replace(":", "-")
 
 
-def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
+def write_auxiliary_pairs(builder: TaskBuilder) -> Mapping[str, Names]:
     """Write the pairs of each kind beside a task that has its own; return the names among them.
 
     Raises
@@ -85,9 +85,9 @@ def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
     divided = _Divided(builder)
     names: dict[str, Names] = {}
     counts: dict[str, dict[str, Any]] = {}
-    if builder.spec.beside:
-        builder.counts[BESIDE] = counts
-    for kind in builder.spec.beside:
+    if builder.spec.auxiliary:
+        builder.counts[AUXILIARY] = counts
+    for kind in builder.spec.auxiliary:
         place = place_of(builder.path, kind)
         place.mkdir(parents=True)
         facts = counts[kind] = {}
@@ -101,16 +101,18 @@ def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
             facts["pairs"] = write_pairs(place / PAIRS, rows, seen)
         if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
-                f"{builder.collection.path}: beside={kind!r}: of its pairs none is left to learn "
-                "from. Ingest more documents, or leave it out (--beside)."
+                f"{builder.collection.path}: auxiliary={kind!r}: none of its pairs is left to "
+                "learn from. Ingest more documents, or leave it out (--auxiliary)."
             )
     return names
 
 
-def write_queries_beside(builder: TaskBuilder, names: Mapping[str, Names], view: TextView) -> None:
+def write_auxiliary_queries(
+    builder: TaskBuilder, names: Mapping[str, Names], view: TextView
+) -> None:
     """Write the queries of each kind, in the words of the documents."""
-    for kind in builder.spec.beside:
-        place, facts = place_of(builder.path, kind), builder.counts[BESIDE][kind]
+    for kind in builder.spec.auxiliary:
+        place, facts = place_of(builder.path, kind), builder.counts[AUXILIARY][kind]
         if kind in names:
             write_name_queries(builder, place, names[kind], view)
         elif kind == LINK:
@@ -129,7 +131,7 @@ def write_queries_beside(builder: TaskBuilder, names: Mapping[str, Names], view:
             )
 
 
-def open_beside(task: Task, path: Path, kinds: tuple[str, ...]) -> Task:
+def open_auxiliary(task: Task, path: Path, kinds: tuple[str, ...]) -> Task:
     """Complete an opened task, and its folds, with the tasks beside it, which test nothing."""
     auxiliary = {**task.auxiliary, **{kind: _open(task, path, kind) for kind in kinds}}
     folds = tuple(replace(fold, auxiliary=auxiliary) for fold in task.folds)

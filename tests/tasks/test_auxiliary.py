@@ -42,7 +42,7 @@ def write(path, links):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("beside") / "collection", topical(DOCUMENTS)[1])
+    return write(tmp_path_factory.mktemp("auxiliary") / "collection", topical(DOCUMENTS)[1])
 
 
 MAINS = {
@@ -70,7 +70,7 @@ def tasks(place, tmp_path_factory):
     for main, fields in MAINS.items():
         pair = (out / main.replace(":", "-"), out / f"{main.replace(':', '-')} beside")
         build_task(place, pair[0], **fields)
-        build_task(place, pair[1], **{"query_draws": 2} | fields, beside=beside_of(main))
+        build_task(place, pair[1], **{"query_draws": 2} | fields, auxiliary=beside_of(main))
         made[main] = [open_task(one) for one in pair]
     return made
 
@@ -86,7 +86,7 @@ def test_the_task_itself_stays_bit_for_bit_what_it_is(main, tasks):
         {file.relative_to(task.path): file for file in task.path.rglob("*") if file.is_file()}
         for task in (alone, beside)
     ]
-    assert {file.parts[0] for file in trees[1].keys() - trees[0].keys()} == {"beside"}
+    assert {file.parts[0] for file in trees[1].keys() - trees[0].keys()} == {"auxiliary"}
     for name in trees[0].keys() - {pathlib.Path(store.MANIFEST)}:
         assert trees[0][name].read_bytes() == trees[1][name].read_bytes(), name
 
@@ -195,14 +195,14 @@ def test_a_link_of_the_test_changes_nothing_beside_the_task(place, tasks, tmp_pa
     kept = [link for link in topical(DOCUMENTS)[1] if link not in tested]
     # One is left, for a task has a test.
     write(tmp_path / "less", [*kept, min(tested)])
-    build_task(tmp_path / "less", tmp_path / "task", query_draws=2, beside=beside_of("link"))
-    files = {file.relative_to(whole.path): file for file in (whole.path / "beside").rglob("*.*")}
+    build_task(tmp_path / "less", tmp_path / "task", query_draws=2, auxiliary=beside_of("link"))
+    files = {file.relative_to(whole.path): file for file in (whole.path / "auxiliary").rglob("*.*")}
     assert len(files) > 30
     for name, file in files.items():
         assert (tmp_path / "task" / name).read_bytes() == file.read_bytes(), name
 
 
-def test_queries_beside_are_in_the_words_of_the_documents(tasks):
+def test_auxiliary_queries_are_in_the_words_of_the_documents(tasks):
     task = tasks["link"][1]
     for kind, one in task.auxiliary.items():
         assert one.documents is task.documents
@@ -236,7 +236,7 @@ def test_what_is_frozen_is_not_learnt_beside_a_task(place, tasks, tmp_path):
     build_task(
         place,
         tmp_path / "task",
-        beside=beside_of("link"),
+        auxiliary=beside_of("link"),
         query_draws=2,
         frozen=[tmp_path / "frozen"],
     )
@@ -264,7 +264,7 @@ def test_judged_queries_are_learnt_under_no_name(tmp_path):
     titles = [queries["text"][1].upper(), queries["text"][2], *documents["title"][2:]]
     documents.with_columns(title=pl.Series(titles)).write_parquet(part)
     reseal(place)
-    build_task(place, tmp_path / "task", relevant="judgement", beside=("titles", "words:3"))
+    build_task(place, tmp_path / "task", relevant="judgement", auxiliary=("titles", "words:3"))
     task = open_task(tmp_path / "task")
     for one in (task, *task.folds):
         assert set(one.auxiliary) == {"titles", "words:3"}
@@ -279,13 +279,16 @@ def test_judged_queries_are_learnt_under_no_name(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"beside": ("names",)}, "beside='names': expected 'anchors', 'titles', 'words:N'"),
-        ({"beside": ("words:0",)}, "beside='words:0': expected"),
-        ({"beside": ("link",)}, "beside='link': these are the queries of the task itself"),
-        ({"beside": ("link:4",), "queries": "words:4"}, "beside='link:4': these are the queries"),
-        ({"beside": ("titles",), "relevant": "click"}, "with relevant='click': expected 'link'"),
-        ({"beside": ("titles",), "views": ("cfh:k=5,words=9,ngrams=1",)}, "none is hashed"),
-        ({"beside": (3,)}, "beside=3: number 1: expected text"),
+        ({"auxiliary": ("names",)}, "auxiliary='names': expected 'anchors', 'titles', 'words:N'"),
+        ({"auxiliary": ("words:0",)}, "auxiliary='words:0': expected"),
+        ({"auxiliary": ("link",)}, "auxiliary='link': these are the queries of the task itself"),
+        (
+            {"auxiliary": ("link:4",), "queries": "words:4"},
+            "auxiliary='link:4': these are the queries",
+        ),
+        ({"auxiliary": ("titles",), "relevant": "click"}, "with relevant='click': expected 'link'"),
+        ({"auxiliary": ("titles",), "views": ("cfh:k=5,words=9,ngrams=1",)}, "none is hashed"),
+        ({"auxiliary": (3,)}, "auxiliary=3: number 1: expected text"),
     ],
 )
 def test_what_means_nothing_beside_a_task_is_refused(fields, message):
@@ -294,16 +297,16 @@ def test_what_means_nothing_beside_a_task_is_refused(fields, message):
 
 
 def test_what_a_collection_does_not_say_is_refused(corpus_dir, tmp_path):
-    with pytest.raises(BadInput, match=r"beside='anchors' needs the relation 'anchor'; it has"):
-        build_task(corpus_dir, tmp_path / "task", beside=("anchors",))
+    with pytest.raises(BadInput, match=r"auxiliary='anchors' needs the relation 'anchor'; it has"):
+        build_task(corpus_dir, tmp_path / "task", auxiliary=("anchors",))
     texts = [f"car{i} road{i % 7}" for i in range(DOCUMENTS)]
     pages = write_named(tmp_path / "pages", texts, texts, links=topical(DOCUMENTS)[1])
-    with pytest.raises(BadInput, match=r"beside='titles': of its pairs none is left to learn"):
-        build_task(pages, tmp_path / "task", beside=("titles",))
+    with pytest.raises(BadInput, match=r"auxiliary='titles': none of its pairs is left to learn"):
+        build_task(pages, tmp_path / "task", auxiliary=("titles",))
 
 
 def test_specs_that_mean_the_same_are_equal_and_test_the_same():
-    specs = [TaskSpec(beside=names) for names in (["titles", "link:3"], ["link:3", "titles"])]
+    specs = [TaskSpec(auxiliary=names) for names in (["titles", "link:3"], ["link:3", "titles"])]
     assert specs[0] == specs[1]
     assert specs[0].tests_as(TaskSpec())
-    assert not specs[0].tests_as(TaskSpec(beside=("titles",), split_seed=1))
+    assert not specs[0].tests_as(TaskSpec(auxiliary=("titles",), split_seed=1))

@@ -14,7 +14,6 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from secrets import token_urlsafe
 
 from flows import environment
 from flows.servers.processes import is_here, is_over, machine_of, own_name
@@ -39,6 +38,8 @@ def secret() -> str:
     file = secret_file()
     with contextlib.suppress(FileNotFoundError):
         return file.read_text()
+    from secrets import token_urlsafe  # slow to load, and every command loads this module
+
     private.directory(file.parent)
     # Of mode 0600.
     descriptor, draft = tempfile.mkstemp(dir=file.parent, prefix=".secret-")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.bounds import measure_key
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -24,6 +22,8 @@ class Words(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word as it is declared."""
+        from ssi_core.bounds import measure_key
+
         key = measure_key(value)
         return super().convert(key if key in self.choices else value, param, ctx)
 

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -75,13 +76,18 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
         setattr(context.ensure_object(Settings), option.name, value)
 
 
+@cache
+def _shared() -> Sequence[click.Parameter]:
+    return [*parameters(Settings, expose_value=False, callback=_remember)]
+
+
 class _Teaching(click.Command):
     """A command whose help ends with examples, and which has the shared options."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
-        self.params += parameters(Settings, expose_value=False, callback=_remember)
+        self.params += _shared()
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """Return the same names in every context: click keeps those of the first one."""

@@ -6,7 +6,6 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr  # scipy.stats would take a CPU second to load
 
 from ssi_core.types import Float64
 
@@ -80,6 +79,8 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, alternative: Alternative = "two-side
     Differences that are all alike have no spread: p is 1 if they are 0, else 0 (for "greater" and
     "less" only in that direction). With one query nothing is known: p is 1.
     """
+    from scipy.special import stdtr  # scipy.stats would take a CPU second to load
+
     difference = _differences(a, b, alternative)
     n = len(difference)
     mean, spread = difference.mean(), difference.std(ddof=1) if n > 1 else 0.0

@@ -155,7 +155,7 @@ def open_or_make(
     configuration : Mapping
         Settings that change what is made; nothing else belongs here.
     parents : mapping
-        Mapping of str to str Keys of what it is made from: of artefacts, or digests of raw files by
+        Names and keys of what it is made from: of artefacts, or digests of raw files by
         their content.
     make : Callable
         Writes the files under ``building.path``. Its module, and all that this imports, are part of

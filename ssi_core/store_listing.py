@@ -35,7 +35,7 @@ class Stored:
     configuration : Mapping
         Settings that it was made with.
     parents : mapping
-        Mapping of str to str Keys of what it was made from.
+        Names and keys of what it was made from.
     current : bool or None
         The code of today gives it the same key; None: its key holds no code, it is data.
     problem : str

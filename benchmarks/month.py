@@ -109,12 +109,12 @@ def one_worker() -> Iterator[None]:
         yield
 
 
-def run_night(corpus: Path, table: Path, start: str) -> tuple[str, dict[str, Any]]:
+def run_night(corpus: Path, table: Path, start: str, name: str) -> tuple[str, dict[str, Any]]:
     """Run a retraining; what came of it in a word, and the answer."""
     from flows.retrain import run_retrain
     from ssi_core.types import BadInput
 
-    settings = {"corpus": str(corpus), "table": str(table), "name": NAME, "start": start}
+    settings = {"corpus": str(corpus), "table": str(table), "name": name, "start": start}
     try:
         found = run_retrain(**settings)
     except BadInput as error:
@@ -162,7 +162,7 @@ def main() -> None:
             if not corpus.exists():
                 write_night(place / "whole", kind, corpus, seed=n)
             began = time.monotonic()
-            what, found = run_night(corpus, table, arguments.start)
+            what, found = run_night(corpus, table, arguments.start, NAME)
             seconds, now = time.monotonic() - began, champion_map(place / "whole")
             print(
                 f"{n:5} {kind.documents:9} {seconds:8.1f}  {what:10}  {now:14.4f}  "

@@ -29,12 +29,13 @@ from flows.train import form_of
 from flows.training.board import posted, row_name
 from flows.training.checks import PROFILE, DataCheck, check_data
 from flows.training.costs import require_rows
+from flows.training.effort import Effort, effort_of
 from flows.training.frozen_sets import draw, due, measured, sets_of
 from flows.training.rows import run_row
 from flows.training.workers import Workers
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
-from ssi_core.experiment import TaskSpec
+from ssi_core.experiment import Row, TaskSpec
 from ssi_core.experiment.training import row_code
 from ssi_core.models.base import UnfitStart
 from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide
@@ -73,9 +74,10 @@ def retrain(settings: RetrainSettings = _DEFAULTS) -> dict[str, Any]:
             drawn = draw(settings.name, frozen, corpus, split_seed=seed, relevant=relevant)
             frozen = [drawn, *frozen]
             key = _key(settings, corpus, frozen)
-        run = train_challenger(settings, corpus, frozen, key)
+        effort = effort_of(settings, _row(settings), corpus, decided)
+        run = train_challenger(settings, corpus, frozen, key, effort)
         decision = judge(settings, run, frozen[0], corpus)
-        earlier = _record(settings, decision, run, corpus, frozen[0], key, seen)
+        earlier = _record(settings, decision, run, corpus, frozen[0], key, seen, effort)
         _carry_out(earlier, settings.name)
         return _answer(settings, earlier, unchanged=False)
 
@@ -112,10 +114,14 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     return spec
 
 
+def _row(settings: RetrainSettings) -> Row:
+    return find_table(settings.table).row(settings.row)
+
+
 def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
     table = find_table(settings.table)
     settings_used = settings.model_dump(
-        include={"row", "seed", "start", "measure", "alpha", "margin"}
+        include={"row", "seed", "start", "budget", "measure", "alpha", "margin"}
     )
     parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
@@ -156,20 +162,20 @@ def check(
     task_run_name="train the challenger: {settings.row}",
     cache_policy=NO_CACHE,
 )
-def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], key: str) -> str:
+def train_challenger(
+    settings: RetrainSettings, corpus: str, frozen: list[str], key: str, effort: Effort
+) -> str:
     """Train the row on the corpus, unless it is; return its run's id."""
-    table = find_table(settings.table)
+    table = find_table(settings.table, effort.budget)
     row = table.row(settings.row)
-    champion = registry.champion(settings.name)
     task_path = make_task(features_of(table, row.task, corpus, frozen))
     comparison = f"retrain-{settings.name}-{key[:12]}"
     if run_id := tracking.finished_run(table.name, comparison, row.label, settings.seed):
         return run_id
-    warm = settings.start == "champion" and champion is not None
     require_rows([(row, Path(task_path))], workers=1, threads=settings.threads)
     with Workers(1, settings.threads) as workers:
 
-        def train(start: str | None) -> str:
+        def train(start: str | None, budget: int | None) -> str:
             seed, threads = settings.seed, settings.threads
             arguments = (
                 settings.table,
@@ -178,31 +184,30 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
                 seed,
                 comparison,
                 threads,
-                None,
+                budget,
                 start,
             )
             with posted(row_name(row.label, seed)):
                 return str(workers.run(form_of(row), run_row, *arguments))
 
         try:
-            return train(f"models:/{settings.name}/{champion}" if warm else None)
+            version = effort.version
+            return train(version and f"models:/{settings.name}/{version}", effort.budget)
         except UnfitStart as error:
             # A retraining that nobody watches had better train afresh than not at all.
-            logger.warning("version %s is no start for %r: %s", champion, row.label, error)
-            run = train(None)
-            tracking.client().set_tag(run, _NO_START, f"version {champion}: {error}"[:2000])
+            logger.warning("version %s is no start for %r: %s", version, row.label, error)
+            run = train(None, settings.budget)
+            tracking.client().set_tag(run, _NO_START, f"version {version}: {error}"[:2000])
             return run
 
 
 _NO_START = "start_refused"
 
 
-def _start_of(settings: RetrainSettings, run: str) -> str:
+def _start_of(effort: Effort, run: str) -> str:
     """Say what a challenger started from."""
-    tags = tracking.client().get_run(run).data.tags
-    if settings.start == "scratch" or "start_version" in tags:
-        return str(tags.get("start_version", "scratch"))
-    return f"scratch, as there is no fit champion. {tags.get(_NO_START, '')}".strip()
+    refused = tracking.client().get_run(run).data.tags.get(_NO_START)
+    return f"scratch, as the champion does not fit. {refused}" if refused else effort.reason
 
 
 @task(name="compare with the champion", cache_policy=NO_CACHE)
@@ -227,6 +232,7 @@ def _record(
     frozen: str,
     key: str,
     seen: DataCheck,
+    effort: Effort,
 ) -> decisions.Retraining:
     tags = {
         "name": settings.name,
@@ -239,7 +245,7 @@ def _record(
         "corpus_path": str(Path(corpus).resolve()),
         "frozen_path": str(Path(frozen).resolve()),
         "frozen_drawn": drawn_at(store.read(Path(frozen))).isoformat(timespec="seconds"),
-        "start": _start_of(settings, run),
+        "start": _start_of(effort, run),
     }
     names = ("retraining", "challenger", "champion", "start", "frozen", "frozen_drawn", "corpus")
     report = decisions.markdown(decision, {name: tags[name] or "none" for name in names})

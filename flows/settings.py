@@ -195,7 +195,22 @@ class RetrainSettings(BaseModel):
     seed: int = Field(default=0, ge=0, description="Random seed of the start and of the sampling")
     start: Literal["scratch", "champion"] = Field(
         default="scratch",
-        description="First values of the model: random, or those of the champion, word by word",
+        description="First values of the model: random, or those of the champion, word by word. "
+        "Without --budget, a start from the champion takes ten times the share of the row's budget "
+        "that the changed pairs are of all pairs",
+    )
+    scratch_days: int = Field(
+        default=7,
+        ge=0,
+        description="Days after which a retraining starts from scratch all the same, in full, as a "
+        "check of those from the champion; 0: never",
+    )
+    budget: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**11,
+        description="Maximum number of triples of the training",
+        json_schema_extra={"metavar": "TRIPLES"},
     )
     frozen: list[str] = Field(
         default_factory=list,

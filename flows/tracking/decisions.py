@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import mlflow.artifacts
@@ -43,6 +44,10 @@ class Retraining:
         Directory of the data, and their key; no key of a stop.
     number : int
         1, 2, ... on its frozen set; 0 of a stop.
+    start : str
+        What the challenger started from, in words; "scratch" comes first where it was none.
+    at : datetime
+        When it was decided.
     """
 
     run_id: str
@@ -54,6 +59,13 @@ class Retraining:
     corpus: str
     corpus_key: str
     number: int
+    start: str
+    at: datetime
+
+    @property
+    def from_scratch(self) -> bool:
+        """Tell whether the challenger was trained from random values."""
+        return self.start.startswith("scratch")
 
 
 def retrainings(model: str) -> list[Retraining]:
@@ -135,6 +147,8 @@ def _retraining(run: Run) -> Retraining:
         tags["corpus_path"],
         tags.get("corpus", ""),
         int(tags["retraining"]),
+        tags.get("start", ""),
+        datetime.fromtimestamp(run.info.start_time / 1000, UTC),
     )
 
 

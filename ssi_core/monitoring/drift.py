@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from ssi_core import files
-from ssi_core.collection import CLICK, INGEST, TRANSLATION, open_collection
+from ssi_core.collection import CLICK, INGEST, LINK, TRANSLATION, open_collection
 from ssi_core.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.monitoring.cooccurrence import WordMap, distance, word_map
 from ssi_core.tasks.reading import texts_at
@@ -169,6 +171,26 @@ def profile(
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:
     total = sum(len(text) for text in words)
     return sum(word not in known for text in words for word in text) / max(1, total)
+
+
+def changed_pairs(new: Path, old: Path) -> float:
+    """Return the share of the pairs that only one of two collections has, at most 1.
+
+    For pairs A of the new and B of the old collection it is ``|A xor B| / |A|``. Pairs are clicks,
+    translations or links, as in `Profile`.
+    """
+    now, before = _pairs(new), _pairs(old)
+    common = len(np.intersect1d(now, before, assume_unique=True))
+    return min(1.0, (len(now) + len(before) - 2 * common) / max(1, len(now)))
+
+
+def _pairs(place: Path) -> NDArray[np.uint64]:
+    """Return a hash of each pair, ascending."""
+    source = open_collection(place)
+    names = [name for name in (CLICK, TRANSLATION, LINK) if name in source.relations]
+    both = pl.concat_str("source", "target", separator="\0")
+    hashes = [frame.select(both.hash()).to_series().to_numpy() for frame in source.ends(names[0])]
+    return np.unique(np.concatenate(hashes))
 
 
 def problems(new: Profile, old: Profile | None, limits: Limits | None = None) -> list[str]:

@@ -197,9 +197,11 @@ def test_a_challenger_starts_from_the_champion(retraining):
     assert "start_version" not in data[0].tags
     assert data[1].tags["start_version"] == f"models:/{first['name']}/1"
     assert "start_version" not in data[2].tags
-    assert f"- start: models:/{first['name']}/1\n" in second["report"]
+    assert "- start: version 1, 30.9% of the pairs changed since\n" in second["report"]
     refused = tracking.client().get_run(third["run_id"]).data.tags["start"]
-    assert refused.startswith("scratch, as there is no fit champion. version 1: start=Bilinear(")
+    assert refused.startswith(
+        "scratch, as the champion does not fit. version 1: start: it has dimensions=2"
+    )
     assert refused in third["report"]
 
 

@@ -173,7 +173,7 @@ def test_warm_start_from_a_bilinear_model(task):
     fit = STILL.fit(task, np.random.default_rng(0), start=first)
     np.testing.assert_allclose(fit.arrays["U"], first.arrays["U"], atol=1e-6)
     asymmetric = Bilinear(**tied).fit(task, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="expected a model with the form"):
+    with pytest.raises(ValueError, match="it has tied=False; expected tied=True"):
         STILL.fit(task, np.random.default_rng(0), start=asymmetric)
 
 

@@ -285,7 +285,7 @@ def test_hashed_start_needs_the_same_words_and_buckets(corpus_dir, task, tmp_pat
     np.testing.assert_allclose(second.arrays["W"], first.arrays["W"], atol=1e-9)
     with pytest.raises(BadInput, match="997"):
         dataclasses.replace(hashed, buckets=99).fit(task, np.random.default_rng(1), start=first)
-    with pytest.raises(ValueError, match="form and diagonal"):
+    with pytest.raises(ValueError, match="it has form='hashed'; expected form='dense'"):
         SMALL.fit(task, np.random.default_rng(1), start=first)
 
 

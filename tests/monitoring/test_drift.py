@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core.monitoring.click_rates import ClickRates, Rate
 from ssi_core.monitoring.cooccurrence import word_map
-from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
+from ssi_core.monitoring.drift import Limits, Profile, changed_pairs, changes, problems, profile
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
 from tests.seals import reseal
@@ -33,6 +33,15 @@ def test_a_profile_of_a_corpus(tmp_path):
     assert profile(corpus).unknown is None
     assert "unknown" not in profile(corpus).numbers()
     assert profile(corpus).numbers()["language_en"] == 1
+
+
+def test_changed_pairs_are_those_of_one_collection_alone(tmp_path):
+    texts = ["a boat", "a bird", "a car", "a tree"]
+    new, old = [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 1), (1, 2), (1, 3)]
+    places = [write_corpus(tmp_path / str(n), texts, links) for n, links in enumerate((new, old))]
+
+    assert changed_pairs(*places) == 3 / 4
+    assert changed_pairs(places[0], places[0]) == 0
 
 
 def test_a_sample_keeps_text_and_language_together(tmp_path):

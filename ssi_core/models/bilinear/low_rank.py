@@ -203,14 +203,13 @@ class LowRank(Trained):
         U and V that were learnt without a diagonal can be joined by any.
         """
         before = start.model
-        shape = ("form", "tied", "dimensions", "view")
-        if (
-            not isinstance(before, LowRank)
-            or any(getattr(before, name) != getattr(self, name) for name in shape)
-            or before.diagonal not in (self.diagonal, "none")
-        ):
-            expected = f"expected a model with the form and diagonal of {self}"
-            raise UnfitStart(f"start={before}; {expected}")
+        if not isinstance(before, LowRank):
+            raise UnfitStart(f"start: it is a model {before.name!r}; expected {self.name!r}")
+        joined = before.diagonal == "none" != self.diagonal
+        for name in ("form", "tied", "dimensions", "view", *([] if joined else ["diagonal"])):
+            old, new = getattr(before, name), getattr(self, name)
+            if old != new:
+                raise UnfitStart(f"start: it has {name}={old!r}; expected {name}={new!r}")
 
     def check(self, task: Task) -> None:
         """Refuse a task from which this cannot be learnt."""

@@ -315,8 +315,10 @@ class _Training(Training[WordPairs]):
 def _check_start(model: WordPairs, start: FittedModel) -> None:
     """Refuse the first values of another kind of model; `UnfitStart` says so."""
     before = start.model
-    if not isinstance(before, WordPairs) or (
-        (before.form == "hashed", before.zero_diagonal, before.diagonal)
-        != (model.form == "hashed", model.zero_diagonal, model.diagonal)
-    ):
-        raise UnfitStart(f"start={before}; expected a model with the form and diagonal of {model}")
+    if not isinstance(before, WordPairs):
+        raise UnfitStart(f"start: it is a model {before.name!r}; expected {model.name!r}")
+    hashed = "hashed" in (before.form, model.form)
+    for name in (*(["form"] if hashed else []), "zero_diagonal", "diagonal"):
+        old, new = getattr(before, name), getattr(model, name)
+        if old != new:
+            raise UnfitStart(f"start: it has {name}={old!r}; expected {name}={new!r}")

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from flows import environment
 from flows.servers.processes import scratch
@@ -58,10 +59,10 @@ def _around() -> Iterator[None]:
 AROUND.append(_around)
 
 
-def _registry() -> models.Registry:
-    from flows import tracking
+def _registry() -> Any:
+    from flows.storage import model_places
 
-    return tracking
+    return model_places
 
 
 models.REGISTRY.append(_registry)

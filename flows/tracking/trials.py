@@ -8,7 +8,6 @@ from typing import Any
 
 from mlflow.entities import Metric, Param
 
-from flows.reporting import plots
 from flows.tracking.database import client
 
 FIGURE = "trials.png"
@@ -39,5 +38,7 @@ def log_trials(experiment: str, run_id: str, choice: Mapping[str, Any]) -> None:
         )
         client().set_terminated(run.info.run_id)
     if choice["trials"]:
+        from flows.reporting import plots  # takes a second to load
+
         figure = plots.effects(choice["trials"], choice["measure"])
         client().log_figure(run_id, figure, FIGURE)

@@ -19,6 +19,7 @@ from tests.flows import (
     test_own_page,
     test_query_logs_page,
 )
+from tests.flows.commands import test_completion
 from tests.flows.pages import NOT_RUN, PAGES, REPOSITORY, command_lines, commands, every_block
 
 RUNNERS = (
@@ -26,6 +27,7 @@ RUNNERS = (
     test_own_page,
     test_pages,
     test_collection_page,
+    test_completion,
     test_query_logs,
     test_query_logs_page,
     test_ubi,

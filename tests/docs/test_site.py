@@ -45,6 +45,18 @@ def test_links_and_pictures_of_a_page_are_there(page):
             assert path.exists(), f"{page}: {target} is not there"
 
 
+def test_the_readme_needs_no_place_to_be_read_in():
+    # A package index shows it without the files beside it.
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]+)", text)
+    assert [target for pair in targets for target in pair if target and "://" not in target] == []
+    named = set(re.findall(r"`(?:docs/)?([\w-]+\.md)`", text))
+    assert {
+        one for one in named if not any((ROOT / d / one).exists() for d in ("docs", ""))
+    } == set()
+    assert len(named) > 20
+
+
 class _Addresses(HTMLParser):
     """Addresses that a page loads, and those that its links lead to."""
 

@@ -43,7 +43,7 @@ other-kernels: .venv/.stamp
 docs: .venv/.stamp
 	rm -rf site
 	mkdir -p .cache && find .cache -maxdepth 1 -type f -delete
-	$(BIN)/zensical build --strict
+	$(BIN)/python -m zensical build --strict
 	$(BIN)/pytest -q -m "slow or not slow" tests/docs/test_site.py
 
 # Figures of the pages, from docs/results (docs/numbers.md).

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 import yaml
@@ -79,10 +78,8 @@ def site(tmp_path_factory):
     (place / "mkdocs.yml").write_text(CONFIGURATION, encoding="utf-8")
     shutil.copytree(ROOT / "docs", place / "docs")
     (place / "ssi_core").symlink_to(ROOT / "ssi_core")
-    zensical = Path(sys.executable).with_name("zensical")
-    done = subprocess.run(
-        [str(zensical), "build", "--strict"], cwd=place, capture_output=True, text=True, check=False
-    )
+    build = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(build, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return place / "site"
 

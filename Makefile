@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures lint slow kills fuzz hostile bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -74,6 +74,10 @@ peers: .venv/.stamp
 	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
 	$(PYTEST) -m "not kill" tests/export tests/models/test_translation_model.py \
 	  tests/models/test_projection.py tests/views/test_bm25.py
+
+# What the notebooks show, which tests/face/test_pages.py compares.
+notebooks: .venv/.stamp
+	$(BIN)/python -m tests.face.notebooks
 
 lint: .venv/.stamp
 	$(BIN)/ruff check .

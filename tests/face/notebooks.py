@@ -20,7 +20,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 VOLATILE = {
     r"\b[0-9a-f]{12,}\b": "KEY",  # of the code and of what was read
-    r"[ ─]+": " ",  # columns are as wide as the longest number
+    r"[\s─]+": " ",  # columns are as wide as the longest number, lines as a path leaves room
 }
 """Parts of outputs that change although nothing is wrong, and what is compared in their place."""
 _SCRATCH = re.compile(rf"{re.escape(tempfile.gettempdir())}/ssi-\w+/")
@@ -115,11 +115,12 @@ def lines(text):
     return text.splitlines(keepends=True)
 
 
-def ran(notebook, place):
-    """The notebook as it is after it ran in a folder."""
+def ran(notebook):
+    """The notebook as it is after it ran in an empty folder, whose name is short."""
     held = read(notebook)
     cells = code_of(held)
-    told = run_in(place, ["".join(cell["source"]) for cell in cells])
+    with tempfile.TemporaryDirectory() as place:
+        told = run_in(Path(place).resolve(), ["".join(cell["source"]) for cell in cells])
     for cell, (printed, data) in zip(cells, told, strict=True):
         cell["outputs"] = outputs(printed, data)
     return held
@@ -142,9 +143,7 @@ def unlike(kept, shown):
 
 def main():
     for notebook in NOTEBOOKS:
-        with tempfile.TemporaryDirectory() as place:
-            held = ran(notebook, Path(place).resolve())
-        text = json.dumps(held, indent=1, ensure_ascii=False)
+        text = json.dumps(ran(notebook), indent=1, ensure_ascii=False)
         notebook.write_text(text + "\n", encoding="utf-8")
 
 

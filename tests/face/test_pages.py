@@ -82,8 +82,8 @@ def test_a_notebook_is_kept_with_its_outputs_and_without_what_changes(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_shows_what_it_was_kept_with(notebook, tmp_path):
-    kept, now = code_of(read(notebook)), code_of(ran(notebook, tmp_path))
+def test_a_notebook_shows_what_it_was_kept_with(notebook):
+    kept, now = code_of(read(notebook)), code_of(ran(notebook))
     for before, after in zip(kept, now, strict=True):
         assert [texts(one).keys() for one in before["outputs"]] == [
             texts(one).keys() for one in after["outputs"]

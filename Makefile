@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures lint slow kills fuzz hostile bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -43,7 +43,7 @@ other-kernels: .venv/.stamp
 docs: .venv/.stamp
 	rm -rf site
 	mkdir -p .cache && find .cache -maxdepth 1 -type f -delete
-	$(BIN)/zensical build --strict
+	$(BIN)/python -m zensical build --strict
 	$(BIN)/pytest -q -m "slow or not slow" tests/docs/test_site.py
 
 # Figures of the pages, from docs/results (docs/numbers.md).
@@ -74,6 +74,10 @@ peers: .venv/.stamp
 	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
 	$(PYTEST) -m "not kill" tests/export tests/models/test_translation_model.py \
 	  tests/models/test_projection.py tests/views/test_bm25.py
+
+# What the notebooks show, which tests/face/test_pages.py compares.
+notebooks: .venv/.stamp
+	$(BIN)/python -m tests.face.notebooks
 
 lint: .venv/.stamp
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """Print the part of a lock file that the project needs to run: without test tools and linters.
 
-    python deploy/runtime.py workflow postgres cluster > runtime.lock
+    python deploy/runtime.py workflow japanese postgres cluster > runtime.lock
 
 Run it with the Python that has all of requirements.lock installed, at the root of the project. The
 arguments are extras of pyproject.toml. Versions and hashes are those of requirements.lock, which

@@ -68,7 +68,9 @@ def demo(
     from flows.settings import PipelineSettings
     from flows.sources import IngestSettings, MatesSettings
     from ssi_core.sample.encyclopedia import make_sample
+    from ssi_core.text import japanese
 
+    japanese.version()  # refuses at once where Japanese cannot be read
     with Server() as server:
         logger.info(
             "generating a sample encyclopedia of %d pages; its text is synthetic", documents

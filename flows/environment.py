@@ -20,16 +20,10 @@ from pathlib import Path
 from flows.servers.isolation import NOWHERE
 from ssi_core import private
 from ssi_core.root import home, root, store_path
+from ssi_core.system import cores
 from ssi_core.threads import override, thread_variables, threads
 
-__all__ = ["home", "override", "root", "store_path", "thread_variables", "threads"]
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+__all__ = ["cores", "home", "override", "root", "store_path", "thread_variables", "threads"]
 
 
 def import_path() -> str:

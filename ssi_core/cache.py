@@ -10,6 +10,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from ssi_core import system
+
 
 def directory() -> Path | None:
     """Return the cache directory, made with mode 0700; None where it cannot be trusted."""
@@ -22,7 +24,7 @@ def directory() -> Path | None:
         status = place.stat()
     except (OSError, RuntimeError):
         return None
-    return place if status.st_uid == os.getuid() and not status.st_mode & 0o022 else None
+    return place if system.is_mine(status) and not status.st_mode & 0o022 else None
 
 
 def recall(kind: str, name: str) -> str | None:

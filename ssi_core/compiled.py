@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from ssi_core import cache
+from ssi_core import cache, system
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def directory() -> Path | None:
     except OSError as error:
         _warn(f"{place}: {error.strerror}")
         return None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+    if not stat.S_ISDIR(status.st_mode) or not system.is_mine(status) or status.st_mode & 0o077:
         _warn(f"{place} is not a directory of yours that is closed to all others (mode 0700)")
         return None
     return place

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import json
 import lzma
 import os
 import re
-import resource
 import shutil
 import stat
 import tempfile
@@ -22,6 +20,7 @@ from typing import Any
 
 import polars as pl
 
+from ssi_core import system
 from ssi_core.errors import chain_of
 from ssi_core.types import BadInput, Refused
 
@@ -235,11 +234,14 @@ def _clear(left: Path, directory: Path) -> None:
 @contextmanager
 def _locked(directory: Path, *, wait: bool = False) -> Iterator[bool]:
     """Lock a directory, and say whether that succeeded; the lock goes with the process."""
+    if not system.POSIX:
+        yield False
+        return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         is_ours = False
         with suppress(OSError):  # another process has it, or the file system has no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            system.lock(descriptor, wait=wait)
             is_ours = True
         yield is_ours
     finally:
@@ -315,7 +317,7 @@ _LIMITED = "disk I/O error"
 def _reason(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    limited = system.limit("RLIMIT_FSIZE") is not None
     match = _IN_WORDS.search(str(error))
     if match is None:
         if limited and _LIMITED in str(error):

@@ -22,7 +22,7 @@ import xxhash
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from ssi_core import cache, files
+from ssi_core import cache, files, system
 from ssi_core.types import BadInput
 
 Records: TypeAlias = Mapping[str, tuple[int, str]]
@@ -96,6 +96,8 @@ def write_manifest(
 
 def sync_names(directory: Path) -> None:
     """Bring the names in a directory to the disk, so that a rename survives a power cut."""
+    if not system.POSIX:
+        return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from ssi_core import system
 
 
 def opened(path: Path) -> IO[str]:
@@ -18,13 +19,13 @@ def opened(path: Path) -> IO[str]:
 
 def share(file: IO[str]) -> None:
     """Hold an open file together with others; waits while one process has it alone."""
-    fcntl.flock(file, fcntl.LOCK_SH)
+    system.lock(file.fileno(), alone=False)
 
 
 def take(file: IO[str]) -> bool:
     """Hold an open file alone; False while another process holds it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        system.lock(file.fileno(), wait=False)
     except BlockingIOError:
         return False
     return True
@@ -42,7 +43,7 @@ def shared(path: Path) -> Iterator[IO[str]]:
 def turn(path: Path) -> Iterator[None]:
     """Hold a file alone; waits until no other process holds it."""
     with opened(path) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        system.lock(file.fileno())
         yield
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import resource
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 import psutil
 
+from ssi_core import system
 from ssi_core.types import BadInput, Refused
 
 log = logging.getLogger(__name__)
@@ -139,8 +139,7 @@ def _left_by_limits() -> Iterator[tuple[int, str]]:
         ("RLIMIT_AS", taken.vms, "ulimit -v"),
         ("RLIMIT_DATA", getattr(taken, "data", 0), "ulimit -d"),
     ):
-        limit, _ = resource.getrlimit(getattr(resource, name))
-        if limit != resource.RLIM_INFINITY:
+        if (limit := system.limit(name)) is not None:
             yield limit - used, shown
 
 
@@ -204,4 +203,4 @@ def _peak_memory(anew: bool) -> float:
         for line in (_PROCESS / "status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return (system.most_memory() or psutil.Process().memory_info().rss) / (1 << 20)

@@ -38,6 +38,7 @@ LINES = [
     {"kernels"},
     {"compiled"},
     {"cache", "registry"},
+    {"system"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}
 SOURCES = sorted((ROOT / "ssi_core").rglob("*.py")) + sorted((ROOT / "flows").rglob("*.py"))
@@ -183,7 +184,7 @@ def test_a_model_loads_few_modules():
 
 
 LIGHT = {
-    *(f"ssi_core.{name}" for name in ("locks", "pool", "private", "root", "threads")),
+    *(f"ssi_core.{name}" for name in ("locks", "pool", "private", "root", "system", "threads")),
     *(f"ssi_core.command.{name}" for name in ("signals", "text")),
 }
 """Modules of the library that import nothing heavy."""

@@ -47,6 +47,9 @@ Words = Annotated[
     int | None, Query(ge=1, le=MOST_WORDS, description="Words of a summary; none without it.")
 ]
 Named = Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")]
+RelatedWords = Annotated[
+    bool, Query(description="Mark words that the model relates to the text, too.")
+]
 Which = Annotated[schemas.Which, Query(description="Of two models: the first, or the other.")]
 Lang = Annotated[str | None, Query(max_length=20, description="Language of the text, such as ja.")]
 
@@ -139,10 +142,11 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         popularity: bool = True,
         model: Which = "served",
         summary: Words = None,
+        related: RelatedWords = False,
     ) -> schemas.Results:
         """Find documents for a text, best first, and summarise the first ones for it."""
         chosen = searcher(model)
-        answer = await work.search(chosen, q, k, lang, popularity)
+        answer = await work.search(chosen, q, k, lang, popularity, related)
         if summary is None:
             return _results(answer)
         how: dict[str, Any] = {"concepts": concepts, "language": lang}
@@ -272,6 +276,7 @@ def _state(role: schemas.Which, served: Served) -> schemas.ModelState:
         follows=served.follows,
         since=served.since,
         problem=served.problem,
+        examples=list(served.examples),
     )
 
 

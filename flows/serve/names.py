@@ -9,7 +9,7 @@ _log = logging.getLogger(__name__)
 _DIGITS = 8
 
 
-def title_of(asked: str, directory: Path) -> str:
+def title_of(asked: str, directory: Path, label: str = "model") -> str:
     """Return the name of a model for people.
 
     Parameters
@@ -18,16 +18,18 @@ def title_of(asked: str, directory: Path) -> str:
         The name that it is served by.
     directory : Path
         The model's directory, whose name is the last resort.
+    label : str
+        What people call a model of its kind, such as "SSI".
 
     Returns
     -------
     str
         Of an alias the alias, the version and the label of the row, as in
         ``models:/ssi@champion (version 3, U'V + I)``; of a run the label, the seed and the
-        beginning of its id; of a directory its name.
+        beginning of its id; of a directory its label and name, as in ``SSI (articles)``.
     """
     if Path(asked).is_dir():
-        return directory_name(Path(asked))
+        return f"{label} ({directory_name(Path(asked))})"
     from mlflow.exceptions import MlflowException
 
     try:

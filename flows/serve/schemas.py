@@ -86,7 +86,8 @@ class Found(BaseModel):
     ``snippet`` is the part of its text with most of the words that were asked for, plain text, or
     the heading that alone has some; ``marks`` are start and end of each of them in it, in
     characters of Unicode. Both, and ``url``, are null where they are not known. ``fields`` are
-    those of the document that have words that were asked for.
+    those of the document that have words that were asked for. ``related`` are start and end of
+    words that the model relates to these, if they were asked for.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Found(BaseModel):
     snippet: str | None
     marks: list[tuple[int, int]]
     fields: list[str]
+    related: list[tuple[int, int]] = []
 
 
 class Sentence(BaseModel):
@@ -250,7 +252,7 @@ class ModelState(BaseModel):
     ``title`` is its name for people, ``name`` the kind of model; ``texts`` says whether its index
     keeps them, so that results have snippets; ``recall`` of the 10 best is as
     measured, null where search is exact; ``popularity`` says whether the score has a term that
-    counts links, which can be left out.
+    counts links, which can be left out; ``examples`` are queries to begin with.
     """
 
     role: Which
@@ -268,6 +270,7 @@ class ModelState(BaseModel):
     follows: bool
     since: datetime
     problem: str | None
+    examples: list[str]
 
 
 class Health(BaseModel):

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ssi_core.models.choice.untrained import title as label_of
 from ssi_core.serving.changes import Changes
+from ssi_core.serving.examples import examples
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.related import related_in
 from ssi_core.serving.searcher import Searcher, open_searcher
@@ -46,6 +48,8 @@ class Served:
         Why what ``asked`` names now could not be opened; None where all is well.
     related : LiveSearcher or None
         What finds documents for documents; None: the searcher.
+    examples : tuple of str
+        Queries to begin with.
     """
 
     asked: str
@@ -55,6 +59,7 @@ class Served:
     since: datetime
     problem: str | None = None
     related: LiveSearcher | None = None
+    examples: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -88,7 +93,7 @@ class Service:
     prepare : callable
         Searcher of a model -> the one that is to answer, such as an approximate one.
     title : callable
-        Name and directory of a model -> its name for people.
+        Name, directory and label of a model -> its name for people.
     """
 
     def __init__(
@@ -98,7 +103,7 @@ class Service:
         find: Callable[[str], Path],
         index: Path | None = None,
         prepare: Callable[[Searcher], Searcher] = lambda searcher: searcher,
-        title: Callable[[str, Path], str] = lambda asked, directory: asked,
+        title: Callable[[str, Path, str], str] = lambda asked, directory, label: asked,
     ) -> None:
         self._changes, self._find, self._prepare, self._title = changes, find, prepare, title
         self._turn = threading.Lock()
@@ -189,8 +194,9 @@ class Service:
         for one in (searcher, related):
             if one is not None:  # Kernels compile with the first question, which is then nobody's.
                 one.search([one.index.titles[0]], 1)
-        title = self._title(asked, directory)
-        return Served(asked, directory, title, searcher, _now(), related=related)
+        title = self._title(asked, directory, label_of(searcher.fitted.model))
+        begin = tuple(examples(searcher))
+        return Served(asked, directory, title, searcher, _now(), related=related, examples=begin)
 
 
 def _now() -> datetime:

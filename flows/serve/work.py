@@ -36,6 +36,7 @@ class _Alike(NamedTuple):
     k: int
     language: str | None
     popularity: bool
+    related: bool
 
 
 class _Question(NamedTuple):
@@ -90,6 +91,7 @@ class Work:
         k: int,
         language: str | None = None,
         popularity: bool = True,
+        related: bool = False,
     ) -> Answer:
         """Return `Searcher.search` of one text, together with others that are asked alike.
 
@@ -97,7 +99,7 @@ class Work:
         k-th, to within 1e-6 of its score, can others be found.
         """
         loop = asyncio.get_running_loop()
-        alike = _Alike(searcher, k, language, popularity)
+        alike = _Alike(searcher, k, language, popularity, related)
         question = _Question(text, loop.create_future())
         with self._counted():
             with self._turn:
@@ -154,8 +156,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
     """Answer some texts together, or each by itself if that fails."""
     try:
-        search, popularity = alike.searcher.search, alike.popularity
-        return list(search(texts, alike.k, alike.language, popularity=popularity))
+        how = {"popularity": alike.popularity, "related": alike.related}
+        return list(alike.searcher.search(texts, alike.k, alike.language, **how))
     except Exception as error:
         if len(texts) == 1:
             return [error]

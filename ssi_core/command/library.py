@@ -192,6 +192,13 @@ class _Top(_Group):
         """List the verbs, then the groups that have some."""
         return [*self.verbs, *(name for name, one in self.commands.items() if _has_verbs(one))]
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write uses in place of what may stand where, which errors of usage tell."""
+        for place, use in enumerate(_USES):
+            formatter.write_usage("ssi", use, prefix="       " if place else None)
+        self.format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs before the options, and what names mean below them."""
         self.format_commands(ctx, formatter)
@@ -217,11 +224,12 @@ def _has_verbs(group: click.Command) -> bool:
     return isinstance(group, Verbs) and bool(group.verbs)
 
 
+_USES = (
+    "fit articles.jsonl --links links.csv --out model",
+    'search model "old automobile"',
+    "VERB --help",
+)
 _HELP = """Learn to rank text from links, clicks and judgements, and search with it.
-
-\b
-  ssi fit articles.jsonl --links links.csv --out model
-  ssi search model "old automobile"
 
 No data? 'ssi data sample own --out .' writes some.
 """

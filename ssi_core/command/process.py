@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ssi_core import system
 from ssi_core.command.text import TerminalHandler, shown
 from ssi_core.root import root
 
@@ -73,8 +73,8 @@ def refuse_small_limits(addresses: int) -> None:
     """
     least_of = {"RLIMIT_AS": ("ulimit -v", addresses), "RLIMIT_DATA": ("ulimit -d", 300)}
     for name, (option, least) in least_of.items():
-        limit, _ = resource.getrlimit(getattr(resource, name))
-        if resource.RLIM_INFINITY != limit < least << 20:
+        limit = system.limit(name)
+        if limit is not None and limit < least << 20:
             raise MemoryError(
                 f"{option} leaves {limit >> 20:,} MiB of memory, and the libraries of ssi take "
                 f"{least:,} MiB when they load. Raise that limit, or bound memory by SSI_MEMORY "

@@ -87,7 +87,14 @@ class LiveSearcher(Searcher):
         ranked = [replace(base.ranked[0], hidden=rows if len(rows) else None)]
         if added is not None:
             texts, vectors, passages = added.texts, added.vectors, added.passages
-            of_added = Ranked(texts.ids, texts.titles, vectors, exactly(vectors), passages=passages)
+            of_added = Ranked(
+                texts.ids,
+                texts.titles,
+                vectors,
+                exactly(vectors),
+                passages=passages,
+                words=texts.matrices,
+            )
             ranked.append(of_added)
         super().__init__(base.fitted, index, ranked, base.recall)
 

@@ -13,9 +13,9 @@ from ssi_core.scoring.best import best_documents, places
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Vectors, first_part
 from ssi_core.serving.passages import Passage
-from ssi_core.serving.snippets import Recent, Shown
+from ssi_core.serving.snippets import NOTHING, Recent, Shown
 from ssi_core.text.fields import FIELDS, TEXT
-from ssi_core.types import Float32, Int32, Int64
+from ssi_core.types import Float32, Int32, Int64, TextMatrix
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Hit:
         no texts.
     marks : tuple of tuple of int
         Start and end, in characters, of each word of the query in the snippet.
+    related : tuple of tuple of int
+        Start and end of other words that made the score, where a search was asked for them.
     fields : tuple of str
         Fields of the document that have words of the query (`ssi_core.text.fields.FIELDS`), as far
         as the index keeps them.
@@ -45,6 +47,7 @@ class Hit:
     snippet: str | None = None
     marks: tuple[tuple[int, int], ...] = ()
     fields: tuple[str, ...] = ()
+    related: tuple[tuple[int, int], ...] = ()
 
 
 class Scores(Protocol):
@@ -90,6 +93,8 @@ class Ranked:
         Rows that are never found, ascending.
     passages : SupportsRows or None
         Fields and addresses by row; None: they are not kept.
+    words : mapping
+        View name -> words of the documents; empty: they are not kept.
     recent : Recent
         What was shown of them last.
     """
@@ -100,6 +105,7 @@ class Ranked:
     scores: Scores
     hidden: Int64 | None = None
     passages: SupportsRows | None = None
+    words: Mapping[str, TextMatrix] = field(default_factory=dict)
     recent: Recent = field(default_factory=Recent, repr=False, compare=False)
 
     def best(self, queries: Vectors, k: int) -> list[list[tuple[int, float]]]:
@@ -162,15 +168,21 @@ class Ranked:
     def _fields(self, passage: Passage, row: int) -> dict[str, str]:
         return passage.fields | {TEXT: passage.text.removeprefix(f"{self.titles[row]}\n")}
 
-    def hit(self, row: int, score: float, words: Mapping[str, float]) -> Hit:
+    def hit(
+        self,
+        row: int,
+        score: float,
+        words: Mapping[str, float],
+        related: Mapping[str, float] = NOTHING,
+    ) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""
         names = self.ids[row], self.titles[row], score
         if self.passages is None:
             return Hit(*names)
         passages = self.passages
         document = self.recent.get(row, lambda: self._shown(row, passages[row]))
-        shown, having = document.snippet(words)
-        return Hit(*names, document.url, shown.text, shown.marks, having)
+        shown, having = document.snippet(words, related)
+        return Hit(*names, document.url, shown.text, shown.marks, having, shown.related)
 
     def _shown(self, row: int, passage: Passage) -> Shown:
         return Shown(self._fields(passage, row), passage.url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
 from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
+from ssi_core.serving.related_words import related_words
+from ssi_core.serving.snippets import NOTHING
 from ssi_core.text.occurrences import Stemmed
 from ssi_core.text.tokenizer import spoken, tokenize
 from ssi_core.types import BadInput, Float64, Texts, View
@@ -61,7 +63,18 @@ def ranked_exactly(index: Index) -> Ranked:
     """Return the documents of an index, every one of which is scored; `Refused` without memory."""
     vectors, passages = index.vectors, index.passages
     require_search(first_part(vectors))
-    return Ranked(index.ids, index.titles, vectors, exactly(vectors), passages=passages)
+    how: dict[str, Any] = {"passages": passages, "words": index.words}
+    return Ranked(index.ids, index.titles, vectors, exactly(vectors), **how)
+
+
+class _How(NamedTuple):
+    """Settings of a search, as `Searcher.search` has them."""
+
+    k: int
+    side: Side
+    popularity: bool
+    marked: bool
+    related: bool
 
 
 class Searcher:
@@ -99,6 +112,7 @@ class Searcher:
         *,
         popularity: bool = True,
         marked: bool = True,
+        related: bool = False,
     ) -> list[Answer]:
         """Return the k best documents of each text.
 
@@ -118,6 +132,9 @@ class Searcher:
             False: leave out the term of the score that counts the links to a document.
         marked : bool
             False: hits show the beginnings of their texts, whichever words the queries have.
+        related : bool
+            Mark, too, the words of a text that the model relates to the query
+            (`serving.related_words`).
 
         Raises
         ------
@@ -130,12 +147,13 @@ class Searcher:
             raise ValueError(f"k={k}, expected at least 1")
         side = self.side_of(language)
         queries = texts_of(texts, self.views(side))
+        how = _How(k, side, popularity, marked, related)
         block = max(1, _SCORES // max(len(self.index), 1))
         if 0 < len(texts) <= block:
             # Nothing is taken: rows that are taken are taken anew by whoever reads them.
-            return self._answer(queries, k, side, popularity, marked)
+            return self._answer(queries, how)
         parts = (slice(start, start + block) for start in range(0, len(texts), block))
-        blocks = (self._answer(queries.take(rows), k, side, popularity, marked) for rows in parts)
+        blocks = (self._answer(queries.take(rows), how) for rows in parts)
         return [answer for block in blocks for answer in block]
 
     def views(self, side: Side) -> Mapping[str, View]:
@@ -167,21 +185,22 @@ class Searcher:
             f"documents in {', '.join(known['document'])}. Ask in one of these."
         )
 
-    def _answer(
-        self, queries: Texts, k: int, side: Side, popularity: bool, marked: bool
-    ) -> list[Answer]:
-        vectors = self.embed(queries, side)
-        if not popularity:
+    def _answer(self, queries: Texts, how: _How) -> list[Answer]:
+        vectors = self.embed(queries, how.side)
+        if not how.popularity:
             vectors = without(self.fitted, vectors)
-        each = (
-            self._reordered(vectors, k) if isinstance(vectors, TwoStage) else self.best(vectors, k)
-        )
-        return [
-            self._answered(text if marked else "", side, best[:k])
-            if is_known
-            else Answer((), NOTHING_KNOWN)
-            for is_known, text, best in zip(known(queries), queries.titles, each, strict=True)
-        ]
+        if isinstance(vectors, TwoStage):
+            each = self._reordered(vectors, how.k)
+        else:
+            each = self.best(vectors, how.k)
+        answers = []
+        for row, (is_known, text) in enumerate(zip(known(queries), queries.titles, strict=True)):
+            if is_known:
+                query = vectors.take(slice(row, row + 1)) if how.related else None
+                answers.append(self._answered(text, how, each[row][: how.k], query))
+            else:
+                answers.append(Answer((), NOTHING_KNOWN))
+        return answers
 
     def best(self, vectors: Vectors, k: int) -> list[list[Found]]:
         """Return the k best documents for each query, best first, by vectors of one part."""
@@ -248,10 +267,29 @@ class Searcher:
             answers.append(first + last)
         return answers
 
-    def _answered(self, text: str, side: Side, best: Sequence[Found]) -> Answer:
-        words = weights(text, next(iter(self.views(side).values()))) if best else {}
-        hits = tuple(self.ranked[one.part].hit(one.row, one.score, words) for one in best)
+    def _answered(
+        self, text: str, how: _How, best: Sequence[Found], query: Vectors | None
+    ) -> Answer:
+        view = next(iter(self.views(how.side).values()))
+        words = weights(text if how.marked else "", view) if best else {}
+        beside = {} if query is None else self._related(query, words, best)
+        shown = ((self.ranked[one.part], one, beside.get(one, NOTHING)) for one in best)
+        hits = tuple(part.hit(one.row, one.score, words, related) for part, one, related in shown)
         return Answer(hits, None if hits else NO_DOCUMENT)
+
+    def _related(
+        self, query: Vectors, words: Mapping[str, float], best: Sequence[Found]
+    ) -> dict[Found, Mapping[str, float]]:
+        """Return the words that the model relates to a query, of each document that was found."""
+        views, related = self.fitted.document_views, dict[Found, Mapping[str, float]]()
+        for number, part in enumerate(self.ranked):
+            here = [one for one in best if one.part == number]
+            if here and not set(views) - set(part.words):
+                texts = Texts(part.ids, part.titles, part.words, views)
+                texts, scores = texts.take([one.row for one in here]), [one.score for one in here]
+                each = related_words(self.fitted, query, words, texts, scores)
+                related |= zip(here, map(type(words), each), strict=True)
+        return related
 
     def texts_of(self, ids: Sequence[str]) -> list[str]:
         """Return the kept texts of documents that a search has found, without their titles.

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import accumulate
 from threading import Lock
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ssi_core.text.fields import HEADINGS, SEPARATOR, SHORT, TEXT
@@ -20,13 +21,18 @@ WIDTH = 240
 _SENTENCE_END = re.compile(r"[.!?…]\s|[。!?]")
 _CUT = "…"
 _LIGHT = 0.2
+NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class Snippet(NamedTuple):
-    """A part of a text, and the start and end of each word of the query in it, in characters."""
+    """A part of a text, and the start and end of each word of the query in it, in characters.
+
+    ``related`` are those of words that are related to the query's.
+    """
 
     text: str
     marks: tuple[tuple[int, int], ...]
+    related: tuple[tuple[int, int], ...] = ()
 
 
 def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippet:
@@ -93,16 +99,20 @@ class Shown:
     def __len__(self) -> int:
         return len(self._text.text) + len(self._short.text)
 
-    def snippet(self, words: Mapping[str, float]) -> tuple[Snippet, tuple[str, ...]]:
+    def snippet(
+        self, words: Mapping[str, float], related: Mapping[str, float] = NOTHING
+    ) -> tuple[Snippet, tuple[str, ...]]:
         """Return what is shown for some words, and the fields that have any of them.
 
         A part of the text is shown; where that has none of the words and a heading has some, the
-        heading.
+        heading; and where there is neither, the part with related words.
 
         Parameters
         ----------
         words : mapping
             As for `snippet`.
+        related : mapping
+            Other words, which are marked beside them, with their weights.
 
         >>> fields = dict.fromkeys(("headings", "url", "anchors"), "")
         >>> fields |= {"text": "An old car", "title": "A Car"}
@@ -118,7 +128,12 @@ class Shown:
                 (snippet(heading, words) for heading in self._headings.split("\n")),
                 key=lambda one: len(one.marks),
             )
-        return shown, tuple(having)
+        if not related:
+            return shown, tuple(having)
+        if not shown.marks:
+            shown = snippet_of(self._text, _heavy(related, self._stemmed))
+            return Snippet(shown.text, (), shown.marks), tuple(having)
+        return shown._replace(related=_beside(shown, related)), tuple(having)
 
     def _having(self, words: Collection[str]) -> list[str]:
         places = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
@@ -128,6 +143,14 @@ class Shown:
         if self._stems is None:
             self._stems = stems_of(f"{self._text.text}\n{self._short.text}")
         return self._stems
+
+
+def _beside(shown: Snippet, related: Mapping[str, float]) -> tuple[tuple[int, int], ...]:
+    """Return where related words stand in what is shown, apart from what is marked there."""
+    marked = {place for mark in shown.marks for place in range(*mark)}
+    words = _heavy(related, lambda: stems_of(shown.text))
+    found = [(a, b) for a, b, _ in Searchable(shown.text).occurrences(words)]
+    return _merged([(a, b) for a, b in found if marked.isdisjoint(range(a, b))])
 
 
 class Recent:

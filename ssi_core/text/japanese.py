@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 from ssi_core.text import runs
+from ssi_core.types import Refused
 
 if TYPE_CHECKING:
     from sudachipy import Dictionary, Tokenizer
@@ -30,10 +33,28 @@ LEFT_OUT = ("助詞", "助動詞")
 _SENTENCE = re.compile(r"[^\n。]{1,10000}。?")
 
 
+@contextmanager
+def _needed() -> Iterator[None]:
+    try:
+        yield
+    except ImportError:
+        raise Refused(
+            "Japanese texts are split into words by Sudachi, which is not installed here: "
+            "pip install 'ssi[japanese]'."
+        ) from None
+
+
 @cache
 def version() -> str:
-    """Return the version of the analysis: the analyser, its dictionary, mode and form."""
-    analyser, dictionary = (metadata.version(name) for name in PACKAGES)
+    """Return the version of the analysis: the analyser, its dictionary, mode and form.
+
+    Raises
+    ------
+    Refused
+        They are not installed.
+    """
+    with _needed():
+        analyser, dictionary = (metadata.version(name) for name in PACKAGES)
     return f"sudachipy {analyser} core {dictionary} {MODE} normalized"
 
 
@@ -65,9 +86,10 @@ def _letters(normalized: str, surface: str) -> tuple[str, ...]:
 
 @cache
 def _dictionary() -> Dictionary:
-    from sudachipy import Dictionary
+    with _needed():
+        from sudachipy import Dictionary
 
-    return Dictionary(dict="core")
+        return Dictionary(dict="core")
 
 
 @cache

@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
 from ssi_core.text import japanese, runs
 from ssi_core.text.porter import root
+from ssi_core.types import Refused
 
 VERSION = 1
 """Counted up whenever a text may give other words than before; part of every view's ``space``."""
@@ -106,8 +108,12 @@ def identity(language: str) -> str:
 
 
 def identities() -> str:
-    """Tell what the words of all languages depend on."""
-    return ", ".join(f"{code} {identity(code)}" for code in sorted([*LANGUAGES, ""]))
+    """Tell what the words of all languages depend on that can be read here."""
+    told = []
+    for code in sorted([*LANGUAGES, ""]):
+        with suppress(Refused):  # a package that its rule needs is not installed
+            told.append(f"{code} {identity(code)}")
+    return ", ".join(told)
 
 
 @cache

@@ -19,6 +19,7 @@ from tests.flows import (
     test_own_page,
     test_query_logs_page,
 )
+from tests.flows.commands import test_completion
 from tests.flows.pages import NOT_RUN, PAGES, REPOSITORY, command_lines, commands, every_block
 
 RUNNERS = (
@@ -26,6 +27,7 @@ RUNNERS = (
     test_own_page,
     test_pages,
     test_collection_page,
+    test_completion,
     test_query_logs,
     test_query_logs_page,
     test_ubi,
@@ -35,7 +37,7 @@ WRITTEN = {"docs/bad-input.md"}
 """Pages whose blocks a program has printed."""
 CHECKED = [page for page in PAGES if page not in WRITTEN]
 BLOCKS = [(page, block) for page in CHECKED for block in every_block(page)]
-KINDS = {"", "sh", "python", "toml", "json", "yaml", "text"}
+KINDS = {"", "sh", "python", "toml", "json", "yaml", "text", "math"}
 
 
 def of_kind(kind):

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 import yaml
@@ -45,6 +44,18 @@ def test_links_and_pictures_of_a_page_are_there(page):
             assert path.exists(), f"{page}: {target} is not there"
 
 
+def test_the_readme_needs_no_place_to_be_read_in():
+    # A package index shows it without the files beside it.
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]+)", text)
+    assert [target for pair in targets for target in pair if target and "://" not in target] == []
+    named = set(re.findall(r"`(?:docs/)?([\w-]+\.md)`", text))
+    assert {
+        one for one in named if not any((ROOT / d / one).exists() for d in ("docs", ""))
+    } == set()
+    assert len(named) > 20
+
+
 class _Addresses(HTMLParser):
     """Addresses that a page loads, and those that its links lead to."""
 
@@ -67,10 +78,8 @@ def site(tmp_path_factory):
     (place / "mkdocs.yml").write_text(CONFIGURATION, encoding="utf-8")
     shutil.copytree(ROOT / "docs", place / "docs")
     (place / "ssi_core").symlink_to(ROOT / "ssi_core")
-    zensical = Path(sys.executable).with_name("zensical")
-    done = subprocess.run(
-        [str(zensical), "build", "--strict"], cwd=place, capture_output=True, text=True, check=False
-    )
+    build = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(build, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return place / "site"
 

@@ -79,7 +79,7 @@ def test_the_image_has_what_the_services_start_and_no_tools_of_developers():
     assert "WORKDIR /srv/ssi" in final
     assert "requirements.lock" not in final
     assert "pip" not in final.replace("--without-pip", "")
-    assert "runtime.py workflow postgres cluster" in DOCKERFILE
+    assert "runtime.py workflow japanese postgres cluster" in DOCKERFILE
     ignore = (REPOSITORY / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     for line in DOCKERFILE.splitlines():
         words = line.split()

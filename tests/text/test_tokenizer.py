@@ -1,11 +1,14 @@
+import sys
 from functools import partial
+from importlib import metadata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ssi_core.text import runs
-from ssi_core.text.tokenizer import LANGUAGES, identity, language_of, tokenize
+from ssi_core.text import japanese, runs
+from ssi_core.text.tokenizer import LANGUAGES, identities, identity, language_of, tokenize
+from ssi_core.types import Refused
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,38 @@ def test_words_are_runs_of_letters_or_digits_in_lower_case(text, words):
 )
 def test_japanese_is_split_by_its_dictionary(text, words):
     assert tokenize(text, "ja") == words
+
+
+@pytest.fixture
+def without_sudachi(monkeypatch):
+    def refuse(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", refuse)
+    for name in ("sudachipy", "sudachidict_core"):
+        monkeypatch.setitem(sys.modules, name, None)
+    remembered = (japanese.version, japanese._dictionary)
+    for one in remembered:
+        one.cache_clear()
+    monkeypatch.delattr(japanese._of_thread, "analyser", raising=False)
+    yield
+    for one in remembered:
+        one.cache_clear()
+
+
+@pytest.mark.parametrize("ask", [partial(tokenize, "東京"), identity, LANGUAGES["ja"].rule])
+def test_japanese_without_its_analyser_is_refused_with_the_command_that_installs_it(
+    without_sudachi, ask
+):
+    with pytest.raises(Refused, match=r"pip install 'ssi\[japanese\]'\."):
+        ask("ja")
+
+
+def test_other_languages_need_no_analyser(without_sudachi):
+    assert "ja 1" not in identities()
+    assert "en 1" in identities()
+    assert tokenize("the cat") == ["the", "cat"]
+    assert tokenize("東京", "zh") == ["東京"]
 
 
 def test_a_text_of_nothing_but_grammar_is_not_empty():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection
+from ssi_core import collection, system
 from ssi_core.collection import SIDES, Collection, open_collection
 from ssi_core.corpus.mates import dictionary as dictionaries
 from ssi_core.corpus.mates.languagelinks import SOURCES, LanguageLinks, Source
@@ -58,7 +57,7 @@ def build(building: Building, source: Mates, progress: Progress | None) -> None:
     corpora, languages = sides_of(source)
     kind, path = source.links
     on_progress = progress or (lambda fraction, message: None)
-    processes = source.processes or len(os.sched_getaffinity(0))
+    processes = source.processes or system.cores()
     links = SOURCES[kind](Source(path, languages, processes, on_progress))
     on_progress(1.0, "matching titles")
     pairs, counts, skipped = pair_up(links, *corpora)

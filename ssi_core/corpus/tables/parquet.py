@@ -1,8 +1,8 @@
 """Parquet of a user, read in a process of its own: what is damaged can end that process alone.
 
 A few flipped bits make the reader ask for more memory than there is, which ends a process at once.
-The other process gets this file as a script, and needs polars alone; it has a limit on its memory,
-and what it gives is bounded in bytes.
+The other process gets this file as a script, and loads little but polars; it has a limit on its
+memory, and what it gives is bounded in bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import resource
 import struct
 import subprocess
 import sys
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
+
+from ssi_core import system
 
 ROWS = 100_000
 """Rows of a batch at most."""
@@ -126,10 +127,8 @@ def _serve(task: dict[str, Any], out: IO[bytes]) -> None:
         out.write(_HEAD.pack(kind, len(content)) + content)
         out.flush()
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    soft = task["memory"] if hard == resource.RLIM_INFINITY else min(task["memory"], hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    system.lower("RLIMIT_CORE", 0)
+    system.lower("RLIMIT_DATA", task["memory"])
     left = task["most"]
     try:
         lazy = pl.scan_parquet(task["path"], glob=False)

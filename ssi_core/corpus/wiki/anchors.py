@@ -11,7 +11,6 @@ The first pass over the dumps is that of `corpus.wiki.mediawiki`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from ssi_core import system
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.corpus.judged.rows import is_qrels, read_judged
 from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
@@ -45,7 +45,7 @@ def build(building: Building, source: Anchors, progress: Progress | None) -> Non
     """
     dumps, size = source.paths, source.part_bytes
     on_progress = progress or (lambda fraction, message: None)
-    processes = source.processes or len(os.sched_getaffinity(0))
+    processes = source.processes or system.cores()
     site = one_site(dumps, source.language)
     judged = None if source.judgements is None else _judged(source.judgements, site)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)

@@ -12,7 +12,6 @@ to cut it (with the index of a multistream dump not at all) and parses the chunk
 from __future__ import annotations
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core import collection, files, store
+from ssi_core import collection, files, store, system
 from ssi_core.corpus.earlier import report_earlier
 from ssi_core.corpus.links import Settled, resolve_links, settle_pages
 from ssi_core.corpus.wiki import stream
@@ -179,7 +178,7 @@ def build(building: Building, source: Wikipedia, progress: Progress | None) -> N
     """
     dumps, since, size = source.paths, source.since, source.part_bytes
     on_progress: Callable[[float, str], None] = progress or (lambda fraction, message: None)
-    processes = source.processes or len(os.sched_getaffinity(0))
+    processes = source.processes or system.cores()
     site = one_site(dumps, source.language)
     require_ingestion(dumps, building.path.parent, processes=processes, part_bytes=size)
     reading = store.key_of("pages", asdict(site), {}, store.code_of(build)["digest"])

@@ -134,9 +134,10 @@ class Mixture(Parts):
         if not present:
             return None
         scale = _scales(fitted)
-        weights = _side_by_side([words.weights for words, _ in present])
+        scaled = [_times(words.weights, scale[i]) for words, i in present]
+        weights = _side_by_side([rows for rows in scaled if rows is not None])
         assert weights is not None
-        embedding = _diagonal([words.embedding * scale[i] for words, i in present])
+        embedding = _diagonal([words.embedding for words, _ in present])
         return DenseWords(weights, embedding, _columns([(words.view, i) for words, i in present]))
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Words | None:

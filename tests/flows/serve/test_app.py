@@ -528,7 +528,10 @@ def test_a_model_that_takes_over_brings_its_title(models, tmp_path):
     registry = Registry(champion=models["tfidf"])
     path = Changes(tmp_path / "documents.db")
     titled = Service(
-        ["models:/ssi@champion"], path, registry, title=lambda asked, place: f"a {place.name}"
+        ["models:/ssi@champion"],
+        path,
+        registry,
+        title=lambda asked, place, label: f"a {place.name}",
     )
     with answering(titled) as client:
         titles = [client.get("/healthz").json()["models"][0]["title"]]

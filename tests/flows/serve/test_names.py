@@ -57,10 +57,9 @@ def test_a_model_of_mlflow_is_named_by_its_version_and_row(tmp_path, monkeypatch
     assert title_of(asked, tmp_path / "learnt" / "model") == title
 
 
-def test_a_directory_is_named_by_its_name(tmp_path, monkeypatch):
+def test_a_directory_is_named_by_what_it_holds_and_its_name(tmp_path, monkeypatch):
     place = tmp_path / "learnt" / "model"
     place.mkdir(parents=True)
     monkeypatch.chdir(place)
-    assert [title_of(str(asked), place) for asked in (tmp_path / "learnt", place, ".")] == [
-        "learnt"
-    ] * 3
+    asked = (tmp_path / "learnt", place, ".")
+    assert {title_of(str(one), place, "SSI") for one in asked} == {"SSI (learnt)"}

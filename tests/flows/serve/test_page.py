@@ -95,9 +95,7 @@ def browser():
         yield browser
 
 
-TITLES = (
-    "[...document.querySelectorAll('section:first-child .title')].map((t) => t.firstChild.data)"
-)
+TITLES = "[...document.querySelectorAll('section:first-child .title')].map((t) => t.textContent)"
 
 
 def test_a_person_types_reads_and_asks_why(browser, address):
@@ -158,9 +156,14 @@ def test_a_result_shows_its_text_as_text_and_only_addresses_of_the_web_as_links(
     marks = "[...document.querySelectorAll('section:last-child mark')].map((m) => m.innerText)"
     assert sorted(browser.run(marks)) == ["京都", "東京"]
     links = (
-        "[...document.querySelectorAll('section:last-child a')].map((a) => [a.innerText, a.rel])"
+        "[...document.querySelectorAll('section:last-child a')]"
+        ".map((a) => [a.closest('.title').innerText, decodeURI(a.href), a.rel])"
     )
-    assert browser.run(links) == [[ADDRESS, "noopener noreferrer"]]
+    assert browser.run(links) == [["Automobile", ADDRESS, "noopener noreferrer"]]
+    addresses = (
+        "[...document.querySelectorAll('section:last-child .address')].map((a) => a.innerText)"
+    )
+    assert browser.run(addresses) == [ADDRESS]
     assert browser.run("document.querySelectorAll('main img, main script').length") == 0
     assert not browser.errors
 
@@ -186,15 +189,49 @@ def test_going_back_to_the_start_clears_the_results(browser, address):
     browser.run("history.back()")
     browser.wait("!document.querySelectorAll('.hit').length")
     assert browser.run("at('q').value") == ""
-    assert browser.run("at('words').hidden")
     assert browser.run("document.title") == "ssi"
+
+
+def test_the_empty_page_offers_queries_of_the_collection(browser, address):
+    browser.open(f"{address}/?ui=en")
+    browser.wait("!at('words').hidden")
+    offered = browser.run("[...document.querySelectorAll('.word')].map((w) => w.textContent)")
+    assert offered == httpx.get(f"{address}/healthz").json()["models"][0]["examples"]
+    browser.run("document.querySelector('.word').click()")
+    browser.wait("document.querySelectorAll('.hit').length")
+    assert browser.run("at('q').value") == offered[0]
+    assert not browser.errors
+
+
+def test_words_that_the_model_relates_to_the_query_are_marked_apart(browser, tmp_path):
+    texts = write_parts(tmp_path / "texts", TEXTS, [None] * 6)
+    served = write_model(BILINEAR, tmp_path / "served", texts)
+    with command(served, root=tmp_path / "root") as (_, place):
+        browser.open(f"{place}/?ui=en&q=car")
+        browser.wait("document.querySelectorAll('.hit').length")
+        marks = "[...document.querySelectorAll('mark')].map((m) => [m.textContent, m.className])"
+        shown = browser.run(marks)
+        asked = {"q": "car", "k": 10, "related": True}
+        expected = [
+            [hit["snippet"][start:end], "near" if beside else ""]
+            for hit in httpx.get(f"{place}/search", params=asked).json()["results"]
+            for start, end, beside in sorted(
+                [*((*m, False) for m in hit["marks"]), *((*m, True) for m in hit["related"])]
+            )
+        ]
+        assert shown == expected
+        assert {kind for _, kind in shown} == {"", "near"}
+        assert not browser.errors
 
 
 def test_the_page_names_its_models(browser, address):
     browser.open(f"{address}/?q=car moon")
     browser.wait("document.querySelectorAll('.hit').length")
     heads = browser.run("[...document.querySelectorAll('h2')].map((h) => h.firstChild.data)")
-    assert heads == ["learnt", "japanese"]
+    assert heads == ["SSI (learnt)", "TF-IDF (japanese)"]
+    shown = browser.run("document.body.innerText")
+    assert [shown.count(head) for head in heads] == [1, 1]
+    assert "bilinear" not in shown
     assert [model["title"] for model in httpx.get(f"{address}/healthz").json()["models"]] == heads
 
 

@@ -25,11 +25,11 @@ class Asked:
     def __init__(self, searcher, bad=()):
         self.searcher, self.bad, self.calls = searcher, bad, []
 
-    def search(self, texts, k=10, language=None, *, popularity=True):
+    def search(self, texts, k=10, language=None, **how):
         self.calls.append((list(texts), k, language))
         if set(self.bad) & set(texts):
             raise ValueError("bad")
-        return self.searcher.search(texts, k, language, popularity=popularity)
+        return self.searcher.search(texts, k, language, **how)
 
 
 def asked(*questions):

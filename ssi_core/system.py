@@ -1,0 +1,79 @@
+"""Locks, limits and cores of the operating system, and what takes their place where it has none.
+
+Windows has neither `fcntl` nor `resource`: there a lock holds nothing, and nothing is limited.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+
+try:
+    import fcntl
+    import resource
+except ImportError:
+    POSIX = False
+    """Whether this system locks and limits, and opens directories as files."""
+else:
+    POSIX = True
+
+_LOG = logging.getLogger(__name__)
+
+
+def lock(descriptor: int, *, alone: bool = True, wait: bool = True) -> None:
+    """Lock an open file, or a directory, for as long as it is open.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process holds it, and this one does not wait.
+    """
+    if POSIX:
+        how = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+        fcntl.flock(descriptor, how if wait else how | fcntl.LOCK_NB)
+    else:
+        _say_that_nothing_is_locked()
+
+
+@cache
+def _say_that_nothing_is_locked() -> None:
+    _LOG.warning(
+        "this system has no locks that ssi knows, and ssi is tested on Linux alone: let one "
+        "process at a time write to a directory"
+    )
+
+
+def limit(name: str) -> int | None:
+    """Return a limit of this process, such as ``"RLIMIT_AS"``; None where it has none."""
+    if not POSIX:
+        return None
+    soft, _ = resource.getrlimit(getattr(resource, name))
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def lower(name: str, size: int) -> None:
+    """Lower a limit of this process to a size, where it is not lower already."""
+    if POSIX:
+        kind = getattr(resource, name)
+        _, hard = resource.getrlimit(kind)
+        resource.setrlimit(
+            kind, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
+        )
+
+
+def most_memory() -> int | None:
+    """Return the most memory that this process has held, in bytes; None where it is not counted."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if POSIX else None
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def is_mine(status: os.stat_result) -> bool:
+    """Tell whether a file belongs to the user; where files have no such owners, it does."""
+    return not hasattr(os, "getuid") or status.st_uid == os.getuid()

@@ -3,8 +3,9 @@
     python -m benchmarks.block_step NAME SETTINGS TASK [--rates R,...] [--seeds N] [--save FILE]
 
 For each step the rate is the one whose training, of seed 0, has the best validation MAP; it is then
-trained with the other seeds. A training ends when validation MAP has not improved for a while, and
-is measured as it was at its best. Test MAP of the steps is compared query by query, the mean over
+trained with the other seeds. A training ends when validation MAP has not improved for a while, or
+with its budget, which is three times as many triples in blocks; it is measured as it was at its
+best. Test MAP of the steps is compared query by query, the mean over
 the seeds of each. ``--save`` adds the trainings to those that the file has of other names.
 """
 
@@ -159,20 +160,23 @@ def main() -> None:
     parser.add_argument("settings", choices=SETTINGS)
     parser.add_argument("task", type=Path)
     parser.add_argument("--rates", default="0.002,0.005,0.0125")
+    parser.add_argument("--rates-of-triples", help="if fewer of them are to be tried")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epoch", type=int, default=40_000)
     parser.add_argument("--budget", type=int, default=1_200_000)
-    parser.add_argument("--patience", type=int, default=6)
+    parser.add_argument("--patience", type=int, default=12)
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     task, name = open_task(options.task), f"{options.name}, {options.settings}"
     ends = {key: getattr(options, key) for key in ("epoch", "budget", "patience")}
     settings = {**SETTINGS[options.settings], **ends}
-    rates = [float(rate) for rate in options.rates.split(",")]
+    settings_of = {"triple": settings, "block": {**settings, "budget": 3 * options.budget}}
+    rates = {"block": options.rates, "triple": options.rates_of_triples or options.rates}
     records, chosen = [], {}
     with threadpool_limits(1):
         for step in ("block", "triple"):
-            found = trainings(task, step, settings, rates, options.seeds)
+            own = [float(rate) for rate in rates[step].split(",")]
+            found = trainings(task, step, settings_of[step], own, options.seeds)
             records += [{"data": name, **key, **one.row} for key, one in found]
             chosen[step] = [one for key, one in found if key["chosen"]]
     summary = {"data": name, **ends, **compared(chosen)}

@@ -147,7 +147,7 @@ _LARGE = 64 << 20
 """Bytes of a map from which it is worth while to know which of its rows changed."""
 
 _PIECE = 1000
-"""Triples that a thread takes at a time; a block ends with them, however many a sweep has."""
+"""Triples that one of several threads takes at a time; a block ends with them, too."""
 
 
 @dataclass(frozen=True)
@@ -240,9 +240,8 @@ class Sgd:
         ]
         drawn = max(int(group.settings.negatives) for group in groups.values())
         self._work = [_work(self.parameters.U.shape[1], words, drawn) for _ in range(threads)]
-        first = self.groups[""]
-        if first.kernels.block:
-            pools = _pools(first, words, threads)
+        if self.groups[""].kernels.block:
+            pools = _pools(self.groups[""], words, threads)
             self._work = [w._replace(pool=p) for w, p in zip(self._work, pools, strict=True)]
 
     @property
@@ -299,8 +298,9 @@ class Sgd:
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw so many triples of each group on all threads; see `_measures`."""
         threads = len(self._work)
+        in_pieces = threads > 1 or self.groups[""].kernels.block
         # A thread that has to wait for its core takes fewer pieces.
-        pieces = iter(_pieces(triples))
+        pieces = iter(_pieces(triples) if in_pieces else [triples])
         self._totals[:] = 0
 
         def one(take: Taker) -> None:
@@ -367,7 +367,7 @@ def _pieces(triples: int) -> list[int]:
 
 
 def _pools(group: Group, words: int, threads: int) -> list[Pool]:
-    """Return a pool for each thread; what pairs have in common is kept for all if it is fixed."""
+    """Return a pool for each thread; all keep products of pairs together, where these are fixed."""
     fixed = group.kernels.diagonal == "alpha"
     longest = int(np.diff(group.data.diagonal_documents.indptr).max(initial=0))
     kept = np.full(len(group.data.pairs) if fixed else 0, np.nan, np.float32)

@@ -159,7 +159,7 @@ def twin_of(case, steps, settings, seed=9, places=None):
 )
 def test_sweep_follows_its_naive_twin(diagonal, negatives, warp, margin):
     """Over many blocks, of which the first asks for few products, and most have a table."""
-    case, settings = Case(diagonal), numbers(margin, 0.004, 0.002, negatives, warp=warp)
+    case, settings = Case(diagonal), numbers(margin, 0.004, 0.02, negatives, warp=warp)
     totals, state = case.sweep(1003, settings)
     wanted, expected, stepped, twin_state, tables = twin_of(case, 1003, settings)
     assert any(tables) == (negatives > 1)

@@ -55,12 +55,12 @@ class Bilinear(LowRank):
         A rate for each word, which falls with its steps (`kernels.training.adagrad`); ``rates`` are
         then about the size of the first step of an entry of U and V.
     step : str
-        "triple": d- is drawn for each pair. "block": pairs of a block share 64 documents d- (or
-        as many more as ``negatives`` needs), whose ``V d-`` is computed once for all of them, and
-        those of a query follow each other. A triple is then a pair and the d- that it tries. The
-        rates are to be chosen anew: the same number of triples does not teach quite the same. Bits
-        repeat as they do with "triple", but for an ``epoch`` that `validation_time` chose and that
-        is no multiple of 1000.
+        "triple": each pair draws documents d- of its own. "block": 64 pairs share 64 of them (or as
+        many more as ``negatives`` needs), whose ``V d-`` is computed once, and pairs of one query
+        follow each other; a triple of the budget is a pair and what it tries of them. 2 to 12 times
+        as many triples a second, most where a pair tries many documents; choose the rates anew.
+        With ``against="random"`` alone. What ``validation_time`` says of bits needs an ``epoch`` in
+        thousands.
     others
         See `LowRank`.
     """

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import paired_equivalence, paired_randomisation
 from ssi_core.files import write_result
-from ssi_core.models.base import FitOptions
+from ssi_core.models.base import FitOptions, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.tasks.task import open_task
@@ -73,7 +73,7 @@ class Trained:
             measure="map_error",
             watch=watch,
         )
-        fit = training._fitted(sgd.parameters)
+        fit = fitted(model, task, training.arrays(sgd.parameters))
         valid = evaluate(fit, task, side="valid", queries=10_000, tuples=0).means
         test = evaluate(fit, task, queries=10_000, tuples=0)
         self.by_query: Float64 = test.per_query["map"].to_numpy()

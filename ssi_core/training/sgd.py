@@ -89,12 +89,10 @@ def in_runs(data: Data) -> Data:
     query make a run is random, once for all.
     """
     order = np.random.default_rng(0).permutation(len(data.pairs))
-    pairs = data.pairs[order]
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    first = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
-    starts = [np.arange(a, b, _RUN) for a, b in zip(first, [*first[1:], len(pairs)], strict=True)]
-    runs = np.concatenate([*starts, [len(pairs)]]).astype(np.int64)
-    return data._replace(pairs=read_only(pairs), runs=read_only(runs))
+    pairs = data.pairs[order[np.argsort(data.pairs[order, 0], kind="stable")]]
+    first = np.searchsorted(pairs[:, 0], pairs[:, 0])  # pair of the query
+    runs = np.flatnonzero((np.arange(len(pairs)) - first) % _RUN == 0)
+    return data._replace(pairs=read_only(pairs), runs=read_only(np.append(runs, len(pairs))))
 
 
 def by_in_degree(task: Task, power: float) -> Int32:

@@ -285,16 +285,17 @@ def forget(pool: Pool) -> None:
     pool.counts[_ASKED] = 0
 
 
-_NONE = (_no_table, _no_table, _no_query, _no_positive, _no_negative, _no_step, _no_clear)
-_ALPHA = (
-    _alpha_query, _alpha_positive, _alpha_negative, _alpha_step, _alpha_clear,
-)  # fmt: skip
-_WEIGHTS = (
-    _weights_query, _weights_positive, _weights_negative, _weights_step, _weights_clear,
-)  # fmt: skip
 POOLED = {
-    "none": _NONE,
-    "alpha": (_tabulate, _untabulate, *_ALPHA),
-    "weights": (_tabulate, _untabulate, *_WEIGHTS),
-}
+    "none": (
+        _no_table, _no_table, _no_query, _no_positive, _no_negative, _no_step, _no_clear,
+    ),
+    "alpha": (
+        _tabulate, _untabulate, _alpha_query, _alpha_positive, _alpha_negative, _alpha_step,
+        _alpha_clear,
+    ),
+    "weights": (
+        _tabulate, _untabulate, _weights_query, _weights_positive, _weights_negative,
+        _weights_step, _weights_clear,
+    ),
+}  # fmt: skip
 """Kind of diagonal -> (table, its end, query, d+, d-, step, clear)."""

@@ -62,9 +62,11 @@ class Case:
         p = self.parameters
         return p.U[:, :N], p.V[:, :N], p.diagonal
 
-    def sweep(self, steps, settings, seed=9, draw=draw_negative):
+    def sweep(self, steps, settings, seed=9, draw=draw_negative, counts=(0, 0, 0)):
+        """Sweep with a pool that another sweep left with these counts."""
         kept = np.full(len(self.data.pairs), np.nan, np.float32)
         pool = empty_pool(int(settings.negatives), self.parameters.V.shape[1], WORDS, WORDS, kept)
+        pool.counts[:] = counts
         scratch = work()._replace(pool=pool)
         totals, state = np.zeros(4), np.array([seed], np.uint64)
         turn = Turn(
@@ -211,6 +213,17 @@ def test_step_is_the_gradient_by_finite_differences(diagonal):
             gradient = (sides[0] - sides[1]) / (2 * h)
             moved = case.learnt()[i][place] - array[place]
             assert moved == pytest.approx(-gradient, abs=1e-3, rel=1e-3)
+
+
+def test_a_sweep_does_not_depend_on_those_before():
+    """So that a training that goes on from a checkpoint has the bits of one without a break."""
+    found = []
+    for counts in ((0, 0, 0), (70, 10**6, 1)):
+        case = Case("weights")
+        totals, _ = case.sweep(200, numbers(-2, 0.004, 0.5, 20), counts=counts)
+        found.append((totals, *case.learnt()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_what_is_barred_is_never_stepped_against():

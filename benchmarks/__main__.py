@@ -10,6 +10,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    blocks,
     cluster,
     dice,
     exact,
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "topics": topics.rows,
 }
 ON_REQUEST = {
+    "blocks": blocks.rows,
     "cluster": cluster.rows,
     "memory": memory.rows,
     "exact": exact.rows,

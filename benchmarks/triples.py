@@ -17,14 +17,16 @@ DOCUMENTS, WORDS = 20_000, 30_000
 _TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5
 
 
-def documents(rng: np.random.Generator, subject: Any, size: int = WORDS) -> Any:
+def documents(
+    rng: np.random.Generator, subject: Any, size: int = WORDS, tokens: int = _TOKENS
+) -> Any:
     """Rows of tf-idf, about 100 non-zeros each; a fifth of the tokens belong to the subject."""
     chances = 1 / np.arange(1, size + 1)
-    words = rng.choice(size, (DOCUMENTS, _TOKENS), p=chances / chances.sum())
+    words = rng.choice(size, (DOCUMENTS, tokens), p=chances / chances.sum())
     own = rng.integers(100, size, (_SUBJECTS, _OWN_WORDS))
-    few = _TOKENS // 5
+    few = tokens // 5
     words[:, :few] = own[subject[:, None], rng.integers(0, _OWN_WORDS, (DOCUMENTS, few))]
-    indptr = np.arange(0, words.size + 1, _TOKENS)
+    indptr = np.arange(0, words.size + 1, tokens)
     ones = np.ones(words.size, np.float32)
     counts = sparse.csr_array((ones, words.ravel(), indptr), shape=(DOCUMENTS, size))
     counts.sum_duplicates()
@@ -32,11 +34,11 @@ def documents(rng: np.random.Generator, subject: Any, size: int = WORDS) -> Any:
     return weigh(counts, inverse_document_frequency(frequency, DOCUMENTS), Weighting("raw"))
 
 
-def training_data(words: int = WORDS) -> Data:
+def training_data(words: int = WORDS, tokens: int = _TOKENS) -> Data:
     """Rows, links within subjects, and for each document itself and its links barred."""
     rng = np.random.default_rng(0)
     subject = np.sort(rng.integers(0, _SUBJECTS, DOCUMENTS))
-    rows = csr(documents(rng, subject, words))
+    rows = csr(documents(rng, subject, words, tokens))
     start = np.searchsorted(subject, np.arange(_SUBJECTS + 1))
     size = np.diff(start)[subject]
     other = start[subject][:, None] + rng.integers(0, size[:, None], (DOCUMENTS, _LINKS))

@@ -71,5 +71,5 @@ class PrivateRows:
 
 def worth_while(kernels: Group, data: Data, threads: int, triples: int) -> bool:
     """Tell whether threads shall have such rows, which exchange them after so many triples each."""
-    plain = kernels.form == "low_rank" and not kernels.second
+    plain = kernels.form == "low_rank" and not (kernels.second or kernels.block)
     return plain and threads > 1 and _STALE * threads * triples <= len(data.pairs)

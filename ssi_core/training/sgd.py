@@ -15,7 +15,16 @@ from scipy import sparse
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.training import sweep as kernel
 from ssi_core.kernels.training.changes import mark_words
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.pooled import Pool, empty_pool
+from ssi_core.kernels.training.structs import (
+    Data,
+    Parameters,
+    Settings,
+    Stepped,
+    Turn,
+    Work,
+    read_only,
+)
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.training.turns import Taker
 from ssi_core.training.descend import SAMPLERS
@@ -73,6 +82,19 @@ def by_weight(pairs: Pairs) -> Int32:
     return np.repeat(rows, _times(pairs.weight), axis=0)
 
 
+def in_runs(data: Data) -> Data:
+    """Return the data with the pairs of a query side by side, in runs of at most `_RUN`.
+
+    What is drawn uniformly is a run, so that each pair is as likely as before. Which pairs of a
+    query make a run is random, once for all.
+    """
+    order = np.random.default_rng(0).permutation(len(data.pairs))
+    pairs = data.pairs[order[np.argsort(data.pairs[order, 0], kind="stable")]]
+    first = np.searchsorted(pairs[:, 0], pairs[:, 0])  # pair of the query
+    runs = np.flatnonzero((np.arange(len(pairs)) - first) % _RUN == 0)
+    return data._replace(pairs=read_only(pairs), runs=read_only(np.append(runs, len(pairs))))
+
+
 def by_in_degree(task: Task, power: float) -> Int32:
     """Rows of documents, each as often as ``(1 + n)^power`` says, of n training pairs to it.
 
@@ -116,11 +138,14 @@ def memory_by_weight(pairs: Pairs) -> int:
 _MOST_PLACES = 1 << 24
 
 
+_RUN = 8
+"""Pairs of a query that follow each other in a block."""
+
 _LARGE = 64 << 20
 """Bytes of a map from which it is worth while to know which of its rows changed."""
 
 _PIECE = 1000
-"""Triples that one of several threads takes at a time."""
+"""Triples that one of several threads takes at a time; a block ends with them, too."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +238,9 @@ class Sgd:
         ]
         drawn = max(int(group.settings.negatives) for group in groups.values())
         self._work = [_work(self.parameters.U.shape[1], words, drawn) for _ in range(threads)]
+        if self.groups[""].kernels.block:
+            pools = _pools(self.groups[""], words, threads)
+            self._work = [w._replace(pool=p) for w, p in zip(self._work, pools, strict=True)]
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -268,8 +296,9 @@ class Sgd:
     def sweep(self, triples: int) -> Mapping[str, float]:
         """Draw so many triples of each group on all threads; see `_measures`."""
         threads = len(self._work)
+        in_pieces = threads > 1 or self.groups[""].kernels.block
         # A thread that has to wait for its core takes fewer pieces.
-        pieces = iter([triples] if threads == 1 else _pieces(triples))
+        pieces = iter(_pieces(triples) if in_pieces else [triples])
         self._totals[:] = 0
 
         def one(take: Taker) -> None:
@@ -333,6 +362,15 @@ class Sgd:
 
 def _pieces(triples: int) -> list[int]:
     return [_PIECE] * (triples // _PIECE) + [triples % _PIECE]
+
+
+def _pools(group: Group, words: int, threads: int) -> list[Pool]:
+    """Return a pool for each thread; all keep products of pairs together, where these are fixed."""
+    fixed = group.kernels.diagonal == "alpha"
+    longest = int(np.diff(group.data.diagonal_documents.indptr).max(initial=0))
+    kept = np.full(len(group.data.pairs) if fixed else 0, np.nan, np.float32)
+    negatives, width = int(group.settings.negatives), group.parameters.V.shape[1]
+    return [empty_pool(negatives, width, words, longest, kept) for _ in range(threads)]
 
 
 def _work(width: int, words: int, drawn: int) -> Work:

@@ -26,6 +26,7 @@ MODELS = [
     Bilinear(dimensions=200, **SHORT),
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
     Bilinear(dimensions=200, adagrad=True, **SHORT),
+    Bilinear(dimensions=200, step="block", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
     MultiTask(dimensions=500, auxiliary=(OTHER_FORM,), **SHORT),
     Pca(dimensions=100),

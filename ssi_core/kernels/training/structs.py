@@ -51,7 +51,8 @@ class Data(NamedTuple):
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
     query those that `sweep.draw_shown` draws from. ``places`` int32: documents, each as often as
-    `sweep.draw_weighted` is to draw it. All are read-only (`of`).
+    `sweep.draw_weighted` is to draw it. ``runs`` int64 (n + 1,): where the runs of pairs of one
+    query begin, for `block`. All are read-only (`of`).
     """
 
     queries: Any
@@ -64,6 +65,7 @@ class Data(NamedTuple):
     shown_indptr: Any = read_only(np.zeros(1, np.int64))
     shown: Any = read_only(np.zeros(0, np.int32))
     places: Any = read_only(np.zeros(0, np.int32))
+    runs: Any = read_only(np.zeros(1, np.int64))
 
     @classmethod
     def of(
@@ -89,6 +91,8 @@ class Work(NamedTuple):
     ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
     and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "per_document":
     ``direction`` (N,). For `several`: ``direction``, and ``violating`` int64, a place for each d-.
+    For `block`: ``direction``, ``words`` (words of the diagonal's view,), zeros, and ``pool``, a
+    `pooled.Pool`.
     """
 
     query: Any
@@ -100,12 +104,13 @@ class Work(NamedTuple):
     row: Any = None
     direction: Any = None
     violating: Any = None
+    pool: Any = None
 
 
 class Settings(NamedTuple):
     """Numbers of a sweep: margin, rates of W and of the diagonal, negatives tried per positive.
 
-    ``warp`` multiplies both rates of a step by `sweep.rank_weight`. ``second`` is the weight of the
+    ``warp`` multiplies both rates of a step by `warp.rank_weight`. ``second`` is the weight of the
     second objective of a `sweep.Group`; 0 leaves it out.
     """
 

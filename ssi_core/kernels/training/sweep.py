@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
+from ssi_core.kernels.training.block import sweep_in_blocks
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.several import sweep_with
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Turn, Work
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.training.turns import Taker, begin
+from ssi_core.kernels.training.warp import rank_weight
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
 
@@ -55,23 +57,6 @@ def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) 
     return np.int64(data.shown[first + below(state, last - first)])
 
 
-@jit
-def rank_weight(n_documents: int, tried: int) -> np.float32:
-    """Return ``L(k) = 1 + 1/2 + ... + 1/k`` at ``k = floor((Y - 1) / n)``.
-
-    k is the rank of d+ among ``Y`` documents as it shows when the n-th d- is the first that
-    violates: the rarer they are, the less there is to gain (WARP: Weston, Bengio, Usunier 2011).
-    Euler's expansion stands in for more than 16 terms; it is right to 1e-7.
-    """
-    k = (n_documents - 1) // tried
-    if k > 16:
-        return np.float32(np.log(k) + 0.5772156649015329 + 1 / (2 * k) - 1 / (12 * k * k))
-    total = 0.0
-    for j in range(1, k + 1):
-        total += 1 / j
-    return np.float32(total)
-
-
 class Group(NamedTuple):
     """Objectives that share a triple: the first, and whether there is a second.
 
@@ -87,6 +72,9 @@ class Group(NamedTuple):
     several : bool
         Of a group of the form "low_rank": all of ``settings.negatives`` documents d- are drawn, and
         stepped against together (`several`).
+    block : bool
+        Of a group of the form "low_rank" whose draw is one for all queries: pairs share the
+        documents d- of their block (`block`).
     """
 
     form: str
@@ -94,6 +82,7 @@ class Group(NamedTuple):
     draw: Callable[..., Any] = draw_negative
     second: bool = False
     several: bool = False
+    block: bool = False
 
 
 def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
@@ -110,6 +99,8 @@ def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
 @cache
 def kernel_of(group: Group) -> Callable[..., None]:
     """Return the sweep of one group, ``sweep(turn, steps)``; it has no entry from Python."""
+    if group.block:
+        return sweep_in_blocks(group.diagonal, weighted=group.draw is draw_weighted)
     if group.several:
         return sweep_with(group.diagonal, group.draw)
     form_query, form_document, form_step = FORMS[group.form]

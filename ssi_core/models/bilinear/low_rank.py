@@ -92,6 +92,7 @@ class LowRank(Trained):
     storage = "float32"
     negatives_per_positive = 1
     adagrad = False
+    step = "triple"
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""

@@ -14,7 +14,7 @@ from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.terms import rows_of_maps
 from ssi_core.models.bilinear.training import Training
 from ssi_core.training.embedding import normal
-from ssi_core.training.sgd import Group, Sgd, training_data
+from ssi_core.training.sgd import Group, Sgd, in_runs, training_data
 from ssi_core.types import Task
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class MapTraining(Training["LowRank"]):
         }
         read = {name: training_data(one, model.view, views[name]) for name, one in others.items()}
         self._read = {"": self.data, **read}
+        if model.step == "block":
+            self._read[""] = in_runs(self.data)
         sides = (side for one in others.values() for side in (one.queries, one.documents))
         self.width = max([self.width, *(side.width(model.view) for side in sides)])
 
@@ -92,7 +94,9 @@ class MapTraining(Training["LowRank"]):
                 parameters = parameters._replace(second=maps[one.term.document])
                 numbers = numbers._replace(second=np.float32(one.weight))
             groups[first.task] = Group(
-                self.kernels(form, diagonal)._replace(second=bool(second), several=several_at_once),
+                self.kernels(form, diagonal)._replace(
+                    second=bool(second), several=several_at_once, block=model.step == "block"
+                ),
                 parameters,
                 self.drawn(self._tasks[first.task], self._read[first.task], settings),
                 numbers,

@@ -63,7 +63,7 @@ class Trained(Model):
     warp : bool
         Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated the margin, of Y documents
-        (`kernels.training.sweep.rank_weight`).
+        (`kernels.training.warp.rank_weight`).
     epoch : int
         Triples between two validations.
     validation_time : float or None

@@ -1,0 +1,97 @@
+"""Trainings whose pairs share the documents d- of their block."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ssi_core.kernels.vectors import converts_float16
+from ssi_core.models.base import FitOptions
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.tasks.task import open_task
+
+pytestmark = pytest.mark.trains
+
+SMALL = Bilinear(
+    dimensions=8, rates=(0.03,), epoch=1000, budget=4000, margin=0.3, negatives=20, warp=True,
+    step="block",
+)  # fmt: skip
+LEARNED = dataclasses.replace(SMALL, diagonal="learned")
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+def fit(model, task, seed=5, **options):
+    return model.fit(task, np.random.default_rng(seed), **options)
+
+
+def assert_same(one, other):
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(array, other.arrays[name])
+
+
+@pytest.mark.parametrize("model", [SMALL, LEARNED], ids=lambda model: model.diagonal)
+def test_kill_and_resume_gives_the_same_bits(model, task, tmp_path):
+    whole = fit(model, task)
+
+    def cut(step, metrics):
+        if step == 2000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, task, watch=cut, checkpoint=tmp_path / "state")
+    again = fit(model, task, checkpoint=tmp_path / "state")
+    assert again.facts["resumed_at"] == 2000
+    assert_same(whole, again)
+    assert not np.array_equal(whole.arrays["U"], fit(model, task, seed=6).arrays["U"])
+
+
+def test_sweeps_of_thousands_are_those_of_one(task):
+    """An epoch that was chosen by the clock repeats, for a block ends with each thousand."""
+    training = MapTraining(SMALL, task, {}, 3, FitOptions())
+    settings = {"rate": 0.03, "init_std": 0.1, "alpha": 1.0, "margin": 0.3}
+    one, other = training.begin(settings), training.begin(settings)
+    one.sweep(3000)
+    for _ in range(3):
+        other.sweep(1000)
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(array, other.arrays[name])
+
+
+@pytest.mark.parametrize("changes", [{}, {"tied": True}, {"negatives_power": 0.5}], ids=str)
+def test_blocks_teach_about_what_triples_teach(changes, task):
+    model = dataclasses.replace(SMALL, **changes)
+    triples = fit(dataclasses.replace(model, step="triple"), task)
+    blocks, start = fit(model, task), fit(dataclasses.replace(model, rates=(1e-12,)), task)
+    loss = [one.facts["validation_rank_loss"] for one in (blocks, triples, start)]
+    assert abs(loss[0] - loss[1]) < 0.05
+    assert loss[0] < loss[2]
+
+
+def test_two_threads_learn_as_well_as_one(task):
+    one, two = fit(SMALL, task), fit(SMALL, task, threads=2)
+    loss = [each.facts["validation_rank_loss"] for each in (one, two)]
+    assert abs(loss[0] - loss[1]) < 0.05
+
+
+@pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")
+def test_float16_learns_in_blocks(task):
+    half = fit(dataclasses.replace(SMALL, storage="float16"), task)
+    assert half.arrays["U"].dtype == np.float16
+    loss = [one.facts["validation_rank_loss"] for one in (half, fit(SMALL, task))]
+    assert abs(loss[0] - loss[1]) < 0.05
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"adagrad": True}, {"form": "zero"}, {"negatives_per_positive": 2, "negatives": 1,
+     "warp": False}, {"against": "shown"}],
+    ids=lambda changes: next(iter(changes)),
+)  # fmt: skip
+def test_blocks_are_refused_where_documents_cannot_be_shared(changes):
+    with pytest.raises(ValueError, match=r"step='block' with .*: expected .*, or step='triple'"):
+        dataclasses.replace(SMALL, **changes)

@@ -17,11 +17,17 @@ from ssi_core.command.fields import NEW_FILE, argument, option
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.options import CONCEPTS, INDEX, ApproximateSettings
 from ssi_core.command.search import prepared
-from ssi_core.command.verb import Outcome, settings, verb
+from ssi_core.command.verb import Outcome, Verb, settings, verb
 
 if TYPE_CHECKING:
     from flows.serve.service import Service
     from flows.servers.supervisor import Kept
+
+
+class _Service(Verb):
+    """A verb that goes on until it is ended."""
+
+    ends = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +56,7 @@ class ServeSettings(ApproximateSettings):
 
 @verb(
     ServeSettings,
+    cls=_Service,
     examples=(
         "ssi serve models:/ssi@champion",
         "ssi serve models:/ssi@champion --second-model runs/tfidf --port 8080",
@@ -110,7 +117,11 @@ class UiSettings:
     prefect_port: int = PREFECT_PORT
 
 
-@verb(UiSettings, examples=("ssi ops ui", "ssi ops ui --mlflow-port 5001 --prefect-port 4201"))
+@verb(
+    UiSettings,
+    cls=_Service,
+    examples=("ssi ops ui", "ssi ops ui --mlflow-port 5001 --prefect-port 4201"),
+)
 def ui(given: UiSettings) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
@@ -139,6 +150,7 @@ class UpSettings(UiSettings):
 
 @verb(
     UpSettings,
+    cls=_Service,
     examples=(
         "ssi up",
         "ssi up --limit 4 --prefect-port 4201 --mlflow-port 5001",

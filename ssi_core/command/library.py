@@ -109,6 +109,7 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
           (ssi up)      start the servers, the deployments and a worker
           ui            start the pages of the servers alone
           deploy        register changes of prefect.yaml
+          run           start a run of a deployment
           freeze        draw the evaluation set that judges champions
           (ssi retrain) train a challenger, and promote it if it is better
           champions     list the champions

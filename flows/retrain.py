@@ -90,7 +90,7 @@ def _source(settings: RetrainSettings, before: str) -> str:
 
 def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     """Return how the row's task is made; `BadInput` if not of such data, or not by evidence."""
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     name = table.row(settings.row).task
     spec = table.tasks[name]
     known = open_collection(Path(corpus)).relevant
@@ -113,7 +113,7 @@ def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
 
 
 def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     settings_used = settings.model_dump(
         include={"row", "seed", "start", "measure", "alpha", "margin"}
     )
@@ -128,7 +128,7 @@ def _of_key(decided: list[decisions.Retraining], key: str) -> decisions.Retraini
     return next((one for one in decided if one.key == key and one.outcome != "stop"), None)
 
 
-@task(name="check the data", cache_policy=NO_CACHE)
+@task(name="check the data", task_run_name="check the data", cache_policy=NO_CACHE)
 def check(
     settings: RetrainSettings, corpus: str, before: decisions.Retraining | None, key: str
 ) -> DataCheck:
@@ -158,7 +158,7 @@ def check(
 )
 def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], key: str) -> str:
     """Train the row on the corpus, unless it is; return its run's id."""
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     row = table.row(settings.row)
     champion = registry.champion(settings.name)
     task_path = make_task(features_of(table, row.task, corpus, frozen))
@@ -178,7 +178,7 @@ def train_challenger(settings: RetrainSettings, corpus: str, frozen: list[str], 
                 seed,
                 comparison,
                 threads,
-                None,
+                settings.budget,
                 start,
             )
             with posted(row_name(row.label, seed)):
@@ -205,7 +205,11 @@ def _start_of(settings: RetrainSettings, run: str) -> str:
     return f"scratch, as there is no fit champion. {tags.get(_NO_START, '')}".strip()
 
 
-@task(name="compare with the champion", cache_policy=NO_CACHE)
+@task(
+    name="compare with the champion",
+    task_run_name="compare with the champion of {settings.name}",
+    cache_policy=NO_CACHE,
+)
 def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Decision:
     """Measure challenger and champions on the frozen set, and ask the gate."""
     good = registry.champions(registry.history(settings.name))

@@ -34,8 +34,8 @@ VERBS: Registry[click.Command] = Registry("verbs", HOMES)
 FURTHER = (
     "serve", "compare", "retrain", "up", "demo", "data.store",
     "lab.pipeline", "lab.train", "lab.estimate", "lab.export-trec", "rank.match",
-    "ops.ui", "ops.deploy", "ops.doctor", "ops.freeze", "ops.promote", "ops.rollback",
-    "ops.champions", "ops.backup", "ops.restore",
+    "ops.ui", "ops.deploy", "ops.run", "ops.doctor", "ops.freeze", "ops.promote",
+    "ops.rollback", "ops.champions", "ops.backup", "ops.restore",
 )  # fmt: skip
 """Names of the verbs of the workflow."""
 

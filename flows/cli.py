@@ -37,6 +37,7 @@ _WORKFLOW = {
     "ops.doctor": f"{_HERE}.services:doctor",
     "ops.ui": f"{_HERE}.services:ui",
     "ops.deploy": f"{_HERE}.services:deploy",
+    "ops.run": f"{_HERE}.services:run",
     "ops.freeze": f"{_HERE}.retrain:freeze",
     "ops.champions": f"{_HERE}.registry:champions",
     "ops.promote": f"{_HERE}.registry:promote",

@@ -52,6 +52,7 @@ def variables() -> dict[str, str]:
         "PREFECT_LOGGING_SETTINGS_PATH": _of_prefect("logging/logging.yml"),
         "PREFECT_PROFILES_PATH": _of_prefect("settings/profiles.toml"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "DO_NOT_TRACK": "1",
         # The default of 20 s is too short on a busy machine.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",

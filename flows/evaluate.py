@@ -12,7 +12,7 @@ from flows.settings import EvaluateSettings
 from flows.steps import begin, progress
 
 
-@task(name="rank and measure", cache_policy=NO_CACHE)
+@task(name="rank and measure", task_run_name="measure {settings.model}", cache_policy=NO_CACHE)
 def measure(settings: EvaluateSettings) -> dict[str, float]:
     """Rank the candidates of the queries and measure; ``NAME`` and ``NAME_se``."""
     from flows.tracking import model_directory
@@ -30,7 +30,7 @@ def measure(settings: EvaluateSettings) -> dict[str, float]:
     return {**report.means, **{f"{name}_se": error for name, error in report.errors.items()}}
 
 
-@flow(name="evaluate")
+@flow(name="evaluate", flow_run_name="measure {settings.model}")
 def evaluate(settings: EvaluateSettings) -> dict[str, float]:
     """Measure a saved model on a task; the table of measures is on the page of the run."""
     begin()

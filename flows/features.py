@@ -52,7 +52,7 @@ def make_task(settings: FeaturesSettings) -> str:
     return build(settings)
 
 
-@flow(name="features")
+@flow(name="features", flow_run_name="make the task: {settings.relevant}")
 def features(settings: FeaturesSettings) -> str:
     """Turn a collection into a task: vocabulary, word matrices, three sides of a split.
 

@@ -20,6 +20,7 @@ from ssi_core.parts import LOCAL
 
 @task(
     name="fetch the files",
+    task_run_name="fetch the files",
     cache_policy=NO_CACHE,
     retries=5,
     retry_delay_seconds=[10, 60, 300, 900, 3600],
@@ -30,7 +31,13 @@ def fetch(source: Source) -> Source:
     return source.fetched(progress("fetch"))
 
 
-@task(name="read the source", cache_policy=NO_CACHE, retries=1, retry_condition_fn=worth_retrying)
+@task(
+    name="read the source",
+    task_run_name="read the source",
+    cache_policy=NO_CACHE,
+    retries=1,
+    retry_condition_fn=worth_retrying,
+)
 def read_source(source: Source, out: str | None, force: bool) -> str:
     """Read the files of a source into a collection."""
     place = Path(out) if out else None
@@ -70,7 +77,7 @@ def settings_of_files(
 _DOCUMENTS, _MATES = IngestSettings(), MatesSettings()
 
 
-@flow(name="ingest")
+@flow(name="ingest", flow_run_name="read {settings.source}")
 def ingest(settings: IngestSettings = _DOCUMENTS) -> str:
     """Turn dumps, or another source, into a corpus directory; every drop is counted.
 
@@ -80,7 +87,7 @@ def ingest(settings: IngestSettings = _DOCUMENTS) -> str:
     return ingest_source(settings)
 
 
-@flow(name="ingest-mates")
+@flow(name="ingest-mates", flow_run_name="read {settings.source}")
 def ingest_mates(settings: MatesSettings = _MATES) -> str:
     """Find pairs of documents in two languages; every link that makes none is counted.
 
@@ -90,7 +97,7 @@ def ingest_mates(settings: MatesSettings = _MATES) -> str:
     return ingest_source(settings)
 
 
-@flow(name="ingest-clicks")
+@flow(name="ingest-clicks", flow_run_name="read {settings.source}")
 def ingest_clicks(settings: ClicksSettings) -> str:
     """Turn click logs into slates, weighted pairs and the texts of both sides.
 

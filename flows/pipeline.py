@@ -108,6 +108,8 @@ def _rows(
     if len(failed) == len(jobs):
         raise failure(failed, len(jobs))
     result = compare_rows(table.name, comparison, wait_for=ended(trained))
+    asked = {row.label for row in table.rows}
+    result["missing"] = [label for label in result["missing"] if label in asked]
     if broken := {n: e for n, e in failed.items() if not isinstance(e, Inapplicable)}:
         error = failure(broken, len(jobs))
         raise RowsFailed(str(error), result) from error

@@ -92,7 +92,7 @@ def _source(settings: RetrainSettings, before: str) -> str:
 
 def _spec(settings: RetrainSettings, corpus: str) -> TaskSpec:
     """Return how the row's task is made; `BadInput` if not of such data, or not by evidence."""
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     name = table.row(settings.row).task
     spec = table.tasks[name]
     known = open_collection(Path(corpus)).relevant
@@ -119,9 +119,9 @@ def _row(settings: RetrainSettings) -> Row:
 
 
 def _key(settings: RetrainSettings, corpus: str, frozen: list[str]) -> str:
-    table = find_table(settings.table)
+    table = find_table(settings.table, settings.budget)
     settings_used = settings.model_dump(
-        include={"row", "seed", "start", "budget", "measure", "alpha", "margin"}
+        include={"row", "seed", "start", "measure", "alpha", "margin"}
     )
     parents = {"corpus": store.read(Path(corpus)).key}
     parents |= {f"frozen_{n}": store.read(Path(path)).key for n, path in enumerate(frozen)}
@@ -134,7 +134,7 @@ def _of_key(decided: list[decisions.Retraining], key: str) -> decisions.Retraini
     return next((one for one in decided if one.key == key and one.outcome != "stop"), None)
 
 
-@task(name="check the data", cache_policy=NO_CACHE)
+@task(name="check the data", task_run_name="check the data", cache_policy=NO_CACHE)
 def check(
     settings: RetrainSettings, corpus: str, before: decisions.Retraining | None, key: str
 ) -> DataCheck:
@@ -210,7 +210,11 @@ def _start_of(effort: Effort, run: str) -> str:
     return f"scratch, as the champion does not fit. {refused}" if refused else effort.reason
 
 
-@task(name="compare with the champion", cache_policy=NO_CACHE)
+@task(
+    name="compare with the champion",
+    task_run_name="compare with the champion of {settings.name}",
+    cache_policy=NO_CACHE,
+)
 def judge(settings: RetrainSettings, run: str, frozen: str, corpus: str) -> Decision:
     """Measure challenger and champions on the frozen set, and ask the gate."""
     good = registry.champions(registry.history(settings.name))

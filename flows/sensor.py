@@ -33,7 +33,7 @@ class SensorSettings(BaseModel):
 _DEFAULTS = SensorSettings()
 
 
-@flow(name="sensor")
+@flow(name="sensor", flow_run_name="look at the inputs")
 def sensor(settings: SensorSettings = _DEFAULTS) -> list[str]:
     """Emit an event for each path that changed since the last look; return these paths.
 

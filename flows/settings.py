@@ -53,6 +53,15 @@ def _texts() -> Any:
     )
 
 
+def _budget(note: str) -> Any:
+    return Field(
+        default=None,
+        ge=1,
+        le=2**62,
+        description="Maximum number of triples of any training; empty: that of the table. " + note,
+    )
+
+
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _COLLECTION = "Collection: a directory that 'ssi data ingest' wrote"
 _TASK = "Task: a directory that 'ssi data features' wrote"
@@ -131,13 +140,7 @@ class PipelineSettings(BaseModel):
         le=1000,
         description="Number of seeds of each row that does not set it; empty: that of the table",
     )
-    budget: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**62,
-        description="Maximum number of triples of any training; empty: that of the table. Rows "
-        "with a budget belong to a comparison of their own",
-    )
+    budget: int | None = _budget("Rows with a budget belong to a comparison of their own")
     threads: int | None = Field(
         default=None,
         ge=1,
@@ -193,6 +196,7 @@ class RetrainSettings(BaseModel):
         json_schema_extra={"metavar": "LABEL"},
     )
     seed: int = Field(default=0, ge=0, description="Random seed of the start and of the sampling")
+    budget: int | None = _budget("Another budget makes another retraining of the same data")
     start: Literal["scratch", "champion"] = Field(
         default="scratch",
         description="First values of the model: random, or those of the champion, word by word. "
@@ -204,13 +208,6 @@ class RetrainSettings(BaseModel):
         ge=0,
         description="Days after which a retraining starts from scratch all the same, in full, as a "
         "check of those from the champion; 0: never",
-    )
-    budget: int | None = Field(
-        default=None,
-        ge=1,
-        le=10**11,
-        description="Maximum number of triples of the training",
-        json_schema_extra={"metavar": "TRIPLES"},
     )
     frozen: list[str] = Field(
         default_factory=list,

@@ -100,7 +100,8 @@ def require(
                 "name another directory."
             )
         takes, has = f"{takes} and {written}", f"{has}, {amount(room)}"
-    log.info("%s: takes about %s (free: %s)", stage, takes, has)
+    if memory or disk:
+        log.info("%s: takes about %s (free: %s)", stage, takes, has)
 
 
 def amount(size: int) -> str:

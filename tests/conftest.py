@@ -4,6 +4,7 @@ import fcntl
 import gc
 import os
 import shutil
+import sys
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ from _pytest.doctest import DoctestModule
 from flows.environment import import_path
 from tests import trains
 from tests.robust import tally
+from tests.terminals import Terminal
 
 
 def one_thread_of_polars():
@@ -186,3 +188,18 @@ def dask(cluster):
     with distributed.Client(cluster.address, set_as_default=False) as client:
         waited(lambda: len(client.nthreads()) == 2)
     return cluster
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard error as a terminal of so many columns."""
+
+    def make(columns=80, wanted=""):
+        there = Terminal(wanted)
+        monkeypatch.setattr(sys, "stderr", there)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", "24")
+        monkeypatch.setenv("TERM", "xterm")
+        return there
+
+    return make

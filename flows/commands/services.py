@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows import environment
-from flows.servers import access
+from flows.servers import access, login
 from flows.servers.addresses import shown
 from ssi_core.command.fields import NEW_FILE, argument, option
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.options import CONCEPTS, INDEX, ApproximateSettings
 from ssi_core.command.search import prepared
-from ssi_core.command.verb import Outcome, settings, verb
+from ssi_core.command.verb import Outcome, Verb, progress, settings, verb
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from flows.serve.service import Service
     from flows.servers.supervisor import Kept
+
+
+class _Service(Verb):
+    """A verb that goes on until it is ended."""
+
+    ends = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +58,7 @@ class ServeSettings(ApproximateSettings):
 
 @verb(
     ServeSettings,
+    cls=_Service,
     examples=(
         "ssi serve models:/ssi@champion",
         "ssi serve models:/ssi@champion --second-model runs/tfidf --port 8080",
@@ -67,7 +76,7 @@ def serve(given: ServeSettings) -> Outcome:
     Ctrl-C ends the service.
     """
     from flows.serve.run import documents_of
-    from flows.serve.run import serve as run
+    from flows.serve.run import serve as serving
 
     def find(name: str) -> Path:
         return directory_of(name) if given.index and name == given.model else searchable(name)
@@ -79,7 +88,7 @@ def serve(given: ServeSettings) -> Outcome:
             click.echo(f"{served.asked}: {how}", err=True)
         click.echo(f"ssi serve: {address}", err=True)
 
-    service = run(
+    service = serving(
         [given.model, *([given.second] if given.second else [])],
         find,
         port=given.port,
@@ -110,7 +119,11 @@ class UiSettings:
     prefect_port: int = PREFECT_PORT
 
 
-@verb(UiSettings, examples=("ssi ops ui", "ssi ops ui --mlflow-port 5001 --prefect-port 4201"))
+@verb(
+    UiSettings,
+    cls=_Service,
+    examples=("ssi ops ui", "ssi ops ui --mlflow-port 5001 --prefect-port 4201"),
+)
 def ui(given: UiSettings) -> Outcome:
     """Start the pages of MLflow and Prefect.
 
@@ -139,10 +152,11 @@ class UpSettings(UiSettings):
 
 @verb(
     UpSettings,
+    cls=_Service,
     examples=(
         "ssi up",
         "ssi up --limit 4 --prefect-port 4201 --mlflow-port 5001",
-        "python -m flows.environment prefect deployment run pipeline/pipeline",
+        "ssi ops run pipeline",
         "python -m flows.environment prefect worker start --pool local-process --name worker-2",
     ),
 )
@@ -196,6 +210,60 @@ def deploy() -> Outcome:
     return Outcome(value, lambda console: console.print(f"deployed: {', '.join(names)}"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Settings of ``ssi ops run``."""
+
+    deployment: str = argument("DEPLOYMENT")
+    given: dict[str, str] = option(
+        {},
+        "Setting of the flow for this run; others stay as prefect.yaml says. Can be repeated.",
+        flag="-p --set",
+        metavar="NAME=VALUE",
+    )
+    wait: bool = option(False, "Wait until the run has ended; it fails if the run does.")
+
+
+@verb(
+    RunSettings,
+    examples=(
+        "ssi ops run ingest --wait",
+        "ssi ops run pipeline -p table=demo -p sample=500",
+        "ssi ops run retrain -p ingest.documents=5000 --json",
+    ),
+)
+def run(given: RunSettings) -> Outcome:
+    """Start a run of a deployment, by the server of 'ssi up'.
+
+    DEPLOYMENT is a name of prefect.yaml. Values of settings are JSON, or text; a point leads to a
+    setting within another. The worker of 'ssi up' takes the run; Ctrl-C ends the waiting and not
+    the run.
+    """
+    from flows.servers import deployment_runs
+
+    with deployment_runs.server() as url:
+        run = deployment_runs.start(given.deployment, given.given)
+        page = f"{url.removesuffix('/api')}/runs/flow-run/{run.id}"
+        if not deployment_runs.is_taken(run):
+            click.echo("no worker takes the run yet; one starts with: ssi up", err=True)
+        if given.wait:
+            with progress("run") as on_progress:
+                run = deployment_runs.wait(
+                    run, lambda state: on_progress(0.0, state) if on_progress else None
+                )
+    state = run.state_name or ""
+    if run.state is not None and run.state.is_final() and not run.state.is_completed():
+        why = f": {run.state.message}" if run.state.message else ""
+        raise click.ClickException(f"run {run.name!r} ended as {state}{why}. See {page}")
+    value = {"deployment": given.deployment, "run": str(run.id), "name": run.name, "state": state}
+
+    def show(console: Console) -> None:
+        console.print(f"run {run.name!r} of {given.deployment}: {state}")
+        console.print(page, soft_wrap=True)
+
+    return Outcome({**value, "page": page}, show)
+
+
 class _Servers:
     """The servers of MLflow and Prefect, entered into a stack; those of the user are left alone."""
 
@@ -229,11 +297,15 @@ class _Servers:
 
     def announce(self, page: Kept) -> None:
         """Say where a page is, and how to get in."""
-        click.echo(f"{page.name}: {page.address}", err=True)
+        address = page.address
         if page is self.prefect:
-            # A log, or a pipe, must not have it.
-            secret = access.secret() if sys.stderr.isatty() else f"what {access.secret_file()} says"
-            click.echo(f"{page.name}: log in with {secret}", err=True)
+            # A log, or a pipe, must not have the secret.
+            link = login.link(address) if sys.stderr.isatty() else None
+            if link is None:
+                where = f"what {access.secret_file()} says"
+                click.echo(f"{page.name}: log in with {where}", err=True)
+            address = link or address
+        click.echo(f"{page.name}: {address}", err=True)
 
 
 @verb(examples=("ssi ops doctor", "ssi ops doctor --json"))

@@ -38,7 +38,7 @@ def comparison_outcome(found: Mapping[str, Any], *, slices: bool = False) -> Out
 def _finished_shown() -> Iterator[None]:
     """Print the rows that are finished, to a person, before the error of those that failed."""
     from flows.pipeline import RowsFailed
-    from ssi_core.command.screen import Screen
+    from ssi_core.face.screen import Screen
 
     try:
         yield

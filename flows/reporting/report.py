@@ -18,10 +18,11 @@ from flows.reporting.verdicts import (
     show_claims,
     stand_ins,
 )
-from ssi_core.command.text import count, plain_table, styled
+from ssi_core.command.text import plain_table, styled
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import LEVEL, digits, value_text
 from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES
+from ssi_core.face.show import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,10 +39,9 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
         console.print(styled(text, style))
 
     console.print(Rule(styled(str(comparison["title"]), "bold"), align="left", style="dim"))
-    tables, more = _tables(comparison, console)
-    for table in tables:
+    for table in _tables(comparison, console):
         console.print(table)
-    for line in [*footnotes(comparison), *more]:
+    for line in footnotes(comparison):
         say(line, "dim")
     if comparison["claims"]:
         say("")
@@ -53,8 +53,8 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     say(f"experiment {comparison['experiment']}, comparison {comparison['comparison']}", "dim")
 
 
-def _tables(comparison: Mapping[str, Any], console: Console) -> tuple[list[Any], list[str]]:
-    """Lay a comparison out as wide as the terminal; return its tables, and what to say of them.
+def _tables(comparison: Mapping[str, Any], console: Console) -> list[Any]:
+    """Lay a comparison out as wide as the terminal.
 
     A table that is too wide goes without the errors of the printed values, and then in parts, each
     of which has some of the measures and the labels of all rows.
@@ -66,7 +66,7 @@ def _tables(comparison: Mapping[str, Any], console: Console) -> tuple[list[Any],
 
     whole = _table(comparison)
     if fits(whole):
-        return [whole], []
+        return [whole]
     measures = list(comparison["measures"])
     tables: list[Any] = []
     for parts in range(1, len(measures) + 1):
@@ -80,10 +80,7 @@ def _tables(comparison: Mapping[str, Any], console: Console) -> tuple[list[Any],
         ]
         if all(map(fits, tables)):
             break
-    printed = any(
-        f"{name}_se" in row["paper"] for row in comparison["summary"] for name in measures
-    )
-    return tables, ["Too wide for the errors of the printed values: see --json."] if printed else []
+    return tables
 
 
 def _table(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from flows.servers import access, prefect_database
+from flows.servers import access, login, prefect_database
 from flows.servers.access import HOST, Running
 from flows.servers.processes import own_name
 from ssi_core.types import Refused
@@ -88,6 +88,7 @@ def _of_server(words: Sequence[str]) -> dict[str, str]:
     if access.SERVER_SECRET not in os.environ:
         reached = HOST if host == "0.0.0.0" else host
         access.remember(Running(f"http://{reached}:{port}/api", own_name(), kept=False))
+        settings |= login.settings()
     return {name: value for name, value in settings.items() if name not in os.environ}
 
 

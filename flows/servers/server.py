@@ -9,15 +9,17 @@ command that uses it, however that ends.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from typing import Self
 
 from flows import environment
-from flows.servers import access, prefect_database
+from flows.servers import access, login, prefect_database
 from flows.servers.access import HOST, Running
 from flows.servers.processes import is_over, name_of
 from flows.servers.supervisor import GRACE, Kept, answers_at
@@ -67,7 +69,8 @@ class Server(Kept):
         port = self._port or free_port()
         check_port(self.name, port)
         url = f"http://{HOST}:{port}/api"
-        self.start(server_command(port), {"PREFECT_API_URL": url, **access.of_server(port)})
+        settings = {"PREFECT_API_URL": url, **access.of_server(port), **login.settings()}
+        self.start(server_command(port), settings)
         self._is_started = True
         server = Running(url, name_of(self.process.pid), kept=True)
         access.remember(server)
@@ -77,14 +80,9 @@ class Server(Kept):
         """Wait until the server answers, make it Prefect's server, and return its address."""
         if self._server is not None and not self._is_ready:
             self.wait()
-            from prefect import settings
-
             from flows.servers.prefect_runs import named_runs
 
-            values = access.of_client(self.url)
-            changed = {getattr(settings, name): value for name, value in values.items()}
-            self.inside.enter_context(environment.override(values))
-            self.inside.enter_context(settings.temporary_settings(changed))
+            self.inside.enter_context(called(self.url))
             self.inside.enter_context(named_runs())
             self._is_ready = True
         return self.url
@@ -132,6 +130,17 @@ class Server(Kept):
             with files.writing(place), tempfile.TemporaryFile(dir=place) as probe:
                 probe.write(bytes(1 << 16))
                 probe.flush()
+
+
+@contextlib.contextmanager
+def called(url: str) -> Iterator[None]:
+    """Make a server of this root Prefect's for the length of a block."""
+    from prefect import settings
+
+    values = access.of_client(url)
+    changed = {getattr(settings, name): value for name, value in values.items()}
+    with environment.override(values), settings.temporary_settings(changed):
+        yield
 
 
 def chosen_url() -> str:

@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeAlias
 import mlflow.artifacts
 from mlflow.entities import Metric, Run
 
-from flows.servers.processes import own_name
 from flows.tracking.database import client, experiment_id, plain, search
-from flows.tracking.origin import origin
+from flows.tracking.origin import origin, process_tag
 from flows.tracking.rows import end_abandoned
 from ssi_core.monitoring.gate import Decision, Judgement
 
@@ -115,7 +114,7 @@ def log(
         "kind": "decision",
         "outcome": outcome,
         "reason": reason[:4000],
-        "process": own_name(),
+        **process_tag(),
         "mlflow.source.name": "ssi",
         "mlflow.note.content": report,
         **origin(),

@@ -47,7 +47,9 @@ class _Unrehearsed:
         integrity.seal_directory(place, pyfunc_model.SEALED, {}, durable=False)
 
 
-def log_model(experiment: str, run_id: str, directory: Path, languages: Collection[str]) -> str:
+def log_model(
+    experiment: str, run_id: str, name: str, directory: Path, languages: Collection[str]
+) -> str:
     """Log a model directory as a model that MLflow serves; return its id.
 
     Parameters
@@ -56,13 +58,15 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
         Id of the experiment.
     run_id : str
         The run that trained the model.
+    name : str
+        Name on MLflow's pages, such as that of the run.
     directory : Path
         The saved model; `searchable_directory` puts its index beside it.
     languages : collection of str
         Languages that the model reads: some need packages of their own.
     """
     # Created first: left to itself, MLflow puts a logged model into the default experiment.
-    model = client().create_logged_model(experiment, name="model", source_run_id=run_id)
+    model = client().create_logged_model(experiment, name=_allowed(name), source_run_id=run_id)
     # MLflow keeps an artifact under the name of its directory, which loading relies on.
     with quiet(), tempfile.TemporaryDirectory(prefix="ssi-") as folder:
         shutil.copytree(directory, Path(folder) / "model")
@@ -81,6 +85,12 @@ def log_model(experiment: str, run_id: str, directory: Path, languages: Collecti
             input_example=(pd.DataFrame({"query": ["an old car"]}), {"k": 3}),
         )
     return str(model.model_id)
+
+
+def _allowed(name: str) -> str:
+    """Return a name that MLflow takes for a model: it has six signs that it does not."""
+    # A prime says what the apostrophe of a label means: U'V is U transposed times V.
+    return name.translate({ord("'"): "\N{PRIME}", **dict.fromkeys(map(ord, '/:.%"'), "_")})
 
 
 def model_directory(model: str) -> Path:

@@ -5,11 +5,35 @@ from __future__ import annotations
 import getpass
 import hashlib
 import subprocess
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from mlflow.entities import Run
+
+from flows.servers.processes import own_name
+
 _CODE = Path(__file__).parents[2]
 _PACKAGES = ("flows", "ssi_core")
+
+
+HIDDEN = "mlflow.ssi."
+"""Prefix of tags that are for the code alone: MLflow's pages do not show them."""
+
+
+def hidden_tag(tags: Mapping[str, str], name: str, before: str) -> str | None:
+    """Return a hidden tag; ``before`` is its name in the runs of earlier versions."""
+    return tags.get(HIDDEN + name, tags.get(before))
+
+
+def process_tag() -> dict[str, str]:
+    """Return the tag of the process that writes a run."""
+    return {f"{HIDDEN}process": own_name()}
+
+
+def process_of(run: Run) -> str | None:
+    """Return the name of the process that writes, or wrote, a run."""
+    return hidden_tag(run.data.tags, "process", "process")
 
 
 def origin() -> dict[str, str]:

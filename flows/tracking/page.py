@@ -13,7 +13,7 @@ import time
 from mlflow.entities import Experiment
 
 from flows.tracking.database import client
-from ssi_core.evaluation.measures import LOWER_IS_BETTER
+from ssi_core.evaluation.measures import LOWER_IS_BETTER, every_measure, in_order
 from ssi_core.experiment import Table
 
 VIEW = "measures"
@@ -34,7 +34,7 @@ def describe(experiment: Experiment, table: Table) -> None:
     """
     known = experiment.tags
     wanted = {"mlflow.note.content": _note(table)}
-    if _columns_in(known.get(_TAG, "")) != _columns(table):
+    if _state_in(known.get(_TAG, "")) != _state(table):
         wanted[_TAG] = _view(table)
     for name, value in wanted.items():
         if known.get(name) != value:
@@ -80,18 +80,48 @@ def _columns(table: Table) -> list[str]:
     return [*measures, "metrics.`usage/row_seconds`", "params.`seed`", "tags.`comparison_id`"]
 
 
-def _columns_in(view: str) -> list[str]:
+def _state(table: Table) -> dict[str, object]:
+    return {"selectedColumns": _columns(table), **_charts()}
+
+
+def _state_in(view: str) -> object:
     try:
-        state = json.loads(json.loads(view)["state"])
-        return list(state["selectedColumns"])
+        return json.loads(json.loads(view)["state"])
     except (ValueError, KeyError, TypeError):
-        return []
+        return None
+
+
+_SECTION = "test"
+
+
+def _charts() -> dict[str, object]:
+    """Return the first section of charts; left to itself, MLflow orders all by their names.
+
+    A chart of a measure that no run has is not drawn.
+    """
+    section = {"uuid": _SECTION, "name": _SECTION, "display": True, "isReordered": True}
+    charts = [
+        {
+            "uuid": f"{_SECTION}/{name}",
+            "type": "BAR",
+            "metricKey": f"{_SECTION}/{name}",
+            "metricSectionId": _SECTION,
+            "runsCountToCompare": 10,
+            "isGenerated": True,
+            "deleted": False,
+        }
+        for name in in_order(every_measure())
+    ]
+    flags = {"deleted": False, "isGenerated": True}
+    return {
+        "compareRunCharts": charts,
+        "compareRunSections": [section | flags],
+        "isAccordionReordered": True,
+    }
 
 
 def _view(table: Table) -> str:
     # The form in which MLflow 3.17 saves a view.
     now = int(1000 * time.time())
-    state = {"selectedColumns": _columns(table)}
-    return json.dumps(
-        {"name": VIEW, "createdAt": now, "updatedAt": now, "state": json.dumps(state)}
-    )
+    state = json.dumps(_state(table))
+    return json.dumps({"name": VIEW, "createdAt": now, "updatedAt": now, "state": state})

@@ -17,18 +17,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from mlflow.entities import DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 
 from flows.reporting import slices
-from flows.servers.processes import is_over, own_name
+from flows.servers.processes import is_over
 from flows.tracking.database import client, experiment_of, locked, plain, quiet, search
 from flows.tracking.dataset import dataset_of
 from flows.tracking.models import log_model
-from flows.tracking.origin import code, origin
+from flows.tracking.origin import code, origin, process_of, process_tag
 from flows.tracking.page import describe
 from flows.tracking.seals import seal_table, seal_values
 from flows.tracking.trials import log_trials
 from ssi_core import store
+from ssi_core.evaluation.measures import in_order
 from ssi_core.evaluation.report import save_report
 from ssi_core.evaluation.slices import of_short
 from ssi_core.experiment import Row, Table
@@ -56,6 +57,7 @@ class RowRun:
         self.run_id = str(run.info.run_id)
         self._experiment = run.info.experiment_id
         self._name = str(run.info.run_name)
+        self.dataset: Dataset | None = None
         self._model_id: str | None = None
         self._curve: Curve = []
         self._buffer: list[Metric] = []
@@ -105,7 +107,7 @@ class RowRun:
             Where it is saved.
         """
         self.facts(facts)
-        self._model_id = log_model(self._experiment, self.run_id, directory, languages)
+        self._model_id = log_model(self._experiment, self.run_id, self._name, directory, languages)
 
     def used(self, usage: Mapping[str, float]) -> None:
         """Record time and memory of a row that another process has trained."""
@@ -114,10 +116,12 @@ class RowRun:
     def report(self, report: Report) -> None:
         """Record a report: ``test/NAME``, ``test_se/NAME``, slices, and the values per query.
 
-        Measures of short queries are ``test/KIND/NAME``, such as ``test/titles/mrr``.
+        Measures of short queries are ``test/KIND/NAME``, such as ``test/titles/mrr``. The means are
+        also those of the model that the run has logged.
         """
+        means = {f"test/{name}": report.means[name] for name in in_order(report.means)}
+        self._add(means, of_model=True)
         metrics = {
-            **{f"test/{name}": value for name, value in report.means.items()},
             **{f"test_se/{name}": value for name, value in report.errors.items()},
             **{f"test_bound/{name}": value for name, value in report.bounds.items()},
         }
@@ -148,10 +152,16 @@ class RowRun:
         """Record measures under the names that they have."""
         self._add(values)
 
-    def _add(self, metrics: Mapping[str, float], step: int = 0) -> None:
-        now = int(time.time() * 1000)
+    def _add(self, metrics: Mapping[str, float], step: int = 0, *, of_model: bool = False) -> None:
+        now, known = int(time.time() * 1000), self.dataset if of_model else None
+        owner = {
+            "run_id": self.run_id,
+            "model_id": self._model_id if of_model else None,
+            "dataset_name": known and known.name,
+            "dataset_digest": known and known.digest,
+        }
         self._buffer += [
-            Metric(plain(name), value, now, step, model_id=self._model_id, run_id=self.run_id)
+            Metric(plain(name), value, now, step, **owner)
             for name, value in metrics.items()
             if math.isfinite(value)
         ]
@@ -215,7 +225,7 @@ def row_run(
         **(how or {}),
     }
     with open_run(experiment, name, tags) as run:
-        _describe(run.run_id, table, row, seed, artefact)
+        run.dataset = _describe(run.run_id, table, row, seed, artefact)
         yield run
 
 
@@ -235,7 +245,7 @@ def open_run(
     everything = {
         "code": code(),
         **origin(),
-        _OWNER: own_name(),
+        **process_tag(),
         "mlflow.source.name": "ssi",
         **tags,
     }
@@ -256,7 +266,7 @@ def open_run(
     client().set_terminated(run.run_id, "FINISHED")
 
 
-def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefact) -> None:
+def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefact) -> Dataset:
     # Parameters, the data set and the table, all before the work, so that a failed run has them.
     client().log_dict(run_id, table.to_dict(), "table.json")
     seal_table(run_id, json.loads(json.dumps(table.to_dict())))
@@ -275,6 +285,7 @@ def _describe(run_id: str, table: Table, row: Row, seed: int, task: store.Artefa
     # Two rows that are the first to name a data set would both insert it.
     with locked():
         client().log_inputs(run_id, datasets=[DatasetInput(data, tags)])
+    return data
 
 
 def _note(table: Table, row: Row) -> str:
@@ -290,13 +301,10 @@ def _note(table: Table, row: Row) -> str:
     return "\n\n".join(line for line in lines if line)
 
 
-_OWNER = "process"
-
-
 def end_abandoned(experiment: str) -> None:
     """End the runs of an experiment id whose process was killed: it left them RUNNING."""
     for run in search(experiment, 'attributes.status = "RUNNING"'):
-        if _OWNER in run.data.tags and is_over(run.data.tags[_OWNER]):
+        if (process := process_of(run)) is not None and is_over(process):
             client().set_tag(run.info.run_id, "reason", "its process was killed")
             client().set_terminated(run.info.run_id, "KILLED")
 

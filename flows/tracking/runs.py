@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from mlflow.exceptions import MlflowException
 
-from flows.servers.processes import own_name
 from flows.tracking.database import (
     client,
     experiment_id,
@@ -22,7 +21,7 @@ from flows.tracking.database import (
     search,
 )
 from flows.tracking.models import local
-from flows.tracking.origin import origin
+from flows.tracking.origin import origin, process_tag
 from flows.tracking.seals import check_table, check_values, tag_of
 from ssi_core import files
 from ssi_core.evaluation.report import load_report
@@ -156,10 +155,10 @@ def log_summary(
     tags = {
         "comparison_id": comparison,
         "kind": "summary",
-        "process": own_name(),
         "table": experiment,
         "mlflow.source.name": "ssi",
         "mlflow.note.content": note,
+        **process_tag(),
         **origin(),
         **facts,
     }

@@ -9,16 +9,17 @@ from typing import Any
 from mlflow.entities import Run
 
 from flows.tracking.database import client
+from flows.tracking.origin import HIDDEN, hidden_tag
 from ssi_core.types import BadInput
 
-_VALUES, _TABLE = "ssi.digest", "ssi.table_digest"
+_VALUES, _TABLE = "digest", "table_digest"
 _READ = ("row", "seed", "task", "corpus", "comparison_id")
 """Tags that are read with the values of a run."""
 
 
 def seal_values(run_id: str) -> None:
     """Write down the digest of a run's metrics, parameters and tags, which change no more."""
-    client().set_tag(run_id, _VALUES, _digest(_values(client().get_run(run_id))))
+    client().set_tag(run_id, HIDDEN + _VALUES, _digest(_values(client().get_run(run_id))))
 
 
 def check_values(run: Run) -> None:
@@ -34,7 +35,7 @@ def check_values(run: Run) -> None:
 
 def seal_table(run_id: str, table: dict[str, Any]) -> None:
     """Write down the digest of the table that a run is a row of."""
-    client().set_tag(run_id, _TABLE, _digest(table))
+    client().set_tag(run_id, HIDDEN + _TABLE, _digest(table))
 
 
 def check_table(run: Run, table: dict[str, Any]) -> None:
@@ -62,7 +63,7 @@ def _values(run: Run) -> list[Any]:
 
 
 def _compare(run: Run, tag: str, found: Any, what: str) -> None:
-    written = run.data.tags.get(tag)
+    written = hidden_tag(run.data.tags, tag, f"ssi.{tag}")
     if written is not None and written != _digest(found):
         raise BadInput(f"run {run.info.run_id}: {what} was changed after it was written. {_REMEDY}")
 

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from flows.training import board
-from ssi_core.command.bars import Bars
+from ssi_core.face.bars import Bars, bars
 
 _SECONDS_BETWEEN_LOOKS = 0.3
 
@@ -22,9 +23,9 @@ def shown_board() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="ssi-board-") as place, Bars() as bars:
+    with tempfile.TemporaryDirectory(prefix="ssi-board-") as place, bars() as display:
         over = threading.Event()
-        looking = threading.Thread(target=_look, args=(Path(place), bars, over), daemon=True)
+        looking = threading.Thread(target=_look, args=(Path(place), display, over), daemon=True)
         os.environ[board.VARIABLE] = place
         looking.start()
         try:
@@ -35,9 +36,22 @@ def shown_board() -> Iterator[None]:
             looking.join()
 
 
-def _look(place: Path, bars: Bars, over: threading.Event) -> None:
+def _look(place: Path, display: Bars, over: threading.Event) -> None:
+    before: dict[str, dict[str, Any]] = {}
     while not over.wait(_SECONDS_BETWEEN_LOOKS):
-        lines = board.lines(place)
-        for line in lines:
-            bars.show(str(line["name"]), line["fraction"], str(line["message"]))
-        bars.keep({str(line["name"]) for line in lines})
+        _print_said(place)
+        lines = {str(line["name"]): line for line in board.lines(place)}
+        for name, line in lines.items():
+            if line != before.get(name):
+                display.show(name, line["fraction"], str(line["message"]))
+        for name in before.keys() - lines.keys():
+            display.remove(name)
+        before = lines
+    _print_said(place)
+    for name in before:
+        display.remove(name)
+
+
+def _print_said(place: Path) -> None:
+    for text in board.said(place):
+        print(text, file=sys.stderr)

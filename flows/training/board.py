@@ -10,13 +10,15 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ssi_core.command.text import count
+from ssi_core.face.show import count
 
 VARIABLE = "SSI_BOARD"
+_SAID = ".said"
 
 Watch = Callable[[int, Mapping[str, float]], None]
 
@@ -53,6 +55,28 @@ def posted(name: str, message: str = "") -> Iterator[None]:
 def _line(name: str) -> Path | None:
     board = os.environ.get(VARIABLE)
     return Path(board, f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json") if board else None
+
+
+def say(text: str) -> bool:
+    """Write what is to stand above the lines; False where no board is shown."""
+    board = os.environ.get(VARIABLE)
+    if not board:
+        return False
+    with contextlib.suppress(OSError):
+        new = Path(board, f"{time.time_ns()}-{os.getpid()}")
+        new.write_text(text, encoding="utf-8")
+        new.rename(new.with_suffix(_SAID))
+    return True
+
+
+def said(board: Path) -> list[str]:
+    """Take what was said from a board, in the order of time."""
+    texts = []
+    for file in sorted(board.glob(f"*{_SAID}")):
+        with contextlib.suppress(OSError, ValueError):
+            texts.append(file.read_text(encoding="utf-8"))
+            file.unlink()
+    return texts
 
 
 def lines(board: Path) -> list[dict[str, Any]]:

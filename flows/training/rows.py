@@ -84,7 +84,7 @@ def run_row(
         how = how_of(attempt.threads, row) | ({"start_version": model} if model else {})
         with tracking.row_run(declared, row, seed, comparison, Path(task), how=how) as run:
             require_views(declared, row, opened)
-            name, most = row_name(label, seed), getattr(row.ranker(), "budget", None)
+            name, most = row_name(label, seed), row.ranker().most_triples(opened)
             out = Path(around.enter_context(tempfile.TemporaryDirectory(prefix="ssi-row-")))
             trained = train_row(
                 declared,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from flows.training.board import say
 from ssi_core.command.text import TerminalHandler
 from ssi_core.pool import Pool
 
@@ -18,6 +19,14 @@ class Workers(Pool):
         super().__init__(processes, threads, grace=_GRACE, prepare=_show_logs)
 
 
+class _Handler(TerminalHandler):
+    """A handler that leaves a terminal with bars to the process that draws them."""
+
+    def write(self, text: str) -> None:
+        if not say(text):
+            super().write(text)
+
+
 def _show_logs() -> None:
     # Nobody else handles what is logged in a worker.
-    logging.lastResort = TerminalHandler(logging.WARNING)
+    logging.lastResort = _Handler(logging.WARNING)

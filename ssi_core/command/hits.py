@@ -60,7 +60,7 @@ def _show_hit(console: Console, place: int, hit: Hit) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ssi_core.command.text import shown
+    from ssi_core.face.show import shown
 
     head = Table.grid(expand=True, padding=(0, 1))
     head.add_column(width=3, justify="right")
@@ -86,7 +86,7 @@ def show_summary(console: Console, summary: Summary) -> None:
     """Print the sentences of a summary, each with the document that it is from."""
     from rich.text import Text
 
-    from ssi_core.command.text import shown
+    from ssi_core.face.show import shown
 
     if summary.reason is not None:
         console.print(f"no summary: {summary.reason}")

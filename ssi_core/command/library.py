@@ -34,8 +34,8 @@ VERBS: Registry[click.Command] = Registry("verbs", HOMES)
 FURTHER = (
     "serve", "compare", "retrain", "up", "demo", "data.store",
     "lab.pipeline", "lab.train", "lab.estimate", "lab.export-trec", "rank.match",
-    "ops.ui", "ops.deploy", "ops.doctor", "ops.freeze", "ops.promote", "ops.rollback",
-    "ops.champions", "ops.backup", "ops.restore",
+    "ops.ui", "ops.deploy", "ops.run", "ops.doctor", "ops.freeze", "ops.promote",
+    "ops.rollback", "ops.champions", "ops.backup", "ops.restore",
 )  # fmt: skip
 """Names of the verbs of the workflow."""
 
@@ -109,6 +109,7 @@ GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
           (ssi up)      start the servers, the deployments and a worker
           ui            start the pages of the servers alone
           deploy        register changes of prefect.yaml
+          run           start a run of a deployment
           freeze        draw the evaluation set that judges champions
           (ssi retrain) train a challenger, and promote it if it is better
           champions     list the champions

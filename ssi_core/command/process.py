@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from ssi_core import system
-from ssi_core.command.text import TerminalHandler, shown
+from ssi_core.command.text import TerminalHandler
+from ssi_core.face.show import shown
 from ssi_core.root import root
 
 if TYPE_CHECKING:

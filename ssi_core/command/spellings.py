@@ -29,6 +29,7 @@ VERBS: Mapping[str, str] = {
     "match": "rank match",
     "ui": "ops ui",
     "deploy": "ops deploy",
+    "run": "ops run",
     "doctor": "ops doctor",
     "backup": "ops backup",
     "restore": "ops restore",

@@ -1,39 +1,22 @@
-"""Data on a terminal: text that is shown as text, whatever is in it, and short numbers."""
+"""Data on a terminal: records of the log, and tables whose cells are text."""
 
 from __future__ import annotations
 
 import logging
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ssi_core.face.show import shown
+
 if TYPE_CHECKING:
     from rich.text import Text
-
-# What a terminal obeys (C0 but tab and line feed, DEL, C1), what turns the reading direction round,
-# line ends that only some programs see, and what no encoding has.
-_OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def shown(text: str) -> str:
-    r"""Return a text with every control character written as ``\u001b``.
-
-    All of these characters are of four hexadecimal digits, so that JSON stays the same JSON.
-
-    >>> print(shown("\x1b[31mred"))
-    \u001b[31mred
-    """
-    return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 class TerminalHandler(logging.Handler):
     """A handler that writes records as text on what is standard error then.
 
-    While bars are shown, that is what writes above them; a line of progress is cleared first, and
-    drawn again below the record.
+    While bars are shown, that is what writes above them.
     """
 
     def __init__(self, level: int) -> None:
@@ -43,21 +26,13 @@ class TerminalHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""
         try:
-            if sys.stderr.isatty():
-                from ssi_core.face.progress import CLEAR
-
-                sys.stderr.write(CLEAR)
-            print(shown(self.format(record)), file=sys.stderr)
+            self.write(shown(self.format(record)))
         except Exception:
             self.handleError(record)
 
-
-def count(number: float) -> str:
-    """Write a number shortly: 50000 as 50k, 1250000 as 1.25M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{float(f'{number / size:.3g}'):g}{letter}"
-    return f"{number:g}"
+    def write(self, text: str) -> None:
+        """Write the text of a record."""
+        print(text, file=sys.stderr)
 
 
 def styled(text: str, style: str = "") -> Text:

@@ -22,8 +22,8 @@ import click
 from ssi_core.command.fields import NEW_DIRECTORY, as_text, option, parameters, settings_of
 from ssi_core.command.process import announce, kept_stdout, refuse_outputs, refuse_small_limits
 from ssi_core.command.signals import TERMINATED, code_of, terminable
-from ssi_core.command.text import shown
 from ssi_core.errors import chain_of
+from ssi_core.face.show import shown
 from ssi_core.registry import load
 from ssi_core.root import root
 from ssi_core.threads import threads
@@ -112,6 +112,8 @@ class Verb(_Teaching):
 
     addresses = 1800
     """MiB of addresses that its libraries take when they load, on two cores."""
+    ends = True
+    """Whether a terminal shows that it is at work: it ends by itself."""
 
     def __init__(
         self, *args: Any, settings: Sequence[type | str] = (), run: Any = None, **kwargs: Any
@@ -161,6 +163,8 @@ class Verb(_Teaching):
         refuse_outputs(self, ctx)
         with kept_stdout(chosen.json) as stdout:
             with ExitStack() as stack:
+                if self.ends:
+                    stack.enter_context(progress(self.name or ""))
                 for held in AROUND:
                     stack.enter_context(held())
                 stack.enter_context(threads(chosen.threads))
@@ -281,7 +285,7 @@ def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
     if chosen.json:
         print(shown(json.dumps(outcome.value, ensure_ascii=False, default=str)), file=stdout)
     else:
-        from ssi_core.command.screen import Screen
+        from ssi_core.face.screen import Screen
 
         outcome.show(Screen(stdout))
 
@@ -292,10 +296,10 @@ def progress(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from ssi_core.command.bars import Bars
+    from ssi_core.face.bars import bars
 
-    with Bars() as bars:
-        yield lambda fraction, message: bars.show(what, fraction, message)
+    with bars() as display, display.line(what) as on_progress:
+        yield on_progress
 
 
 def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:

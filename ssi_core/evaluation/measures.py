@@ -210,6 +210,20 @@ def every_measure() -> dict[str, Measure]:
     return {**MEASURES, **{measure.name: measure for measure in OTHERS}}
 
 
+LEADING = ("map", "ndcg_at_10", "mrr", "rank_loss")
+"""Measures that stand first where all are shown."""
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Order measures for a page that shows all of them: `LEADING`, then as in their columns.
+
+    >>> in_order(["hubness", "p_at_10", "rank_loss", "map"])
+    ['map', 'rank_loss', 'p_at_10', 'hubness']
+    """
+    places = {name: n for n, name in enumerate(dict.fromkeys((*LEADING, *every_measure())))}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
+
+
 LOWER_IS_BETTER = frozenset(
     name for name, measure in every_measure().items() if not measure.higher_is_better
 )

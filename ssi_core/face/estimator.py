@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,11 +13,11 @@ import polars as pl
 
 from ssi_core import files, resources, strict, types
 from ssi_core.face import progress
-from ssi_core.face.show import card, facts_table, folded, html_table
+from ssi_core.face.show import card, count, facts_table, folded, html_table
 from ssi_core.face.task import Task, require_views, task_for
 from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
-from ssi_core.types import Watch
+from ssi_core.types import Progress, Watch
 
 if TYPE_CHECKING:
     from ssi_core.face.documents import Documents
@@ -121,9 +122,8 @@ class Estimator:
             for number, fold in enumerate(task.divisions):
                 cost = ranker.cost(fold, threads)
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)
-                watch = _watch(
-                    curve if number == 0 else [], on_progress, getattr(ranker, "budget", None)
-                )
+                most = ranker.most_triples(fold)
+                watch = _watch(curve if number == 0 else [], on_progress, most)
                 state = None if checkpoint is None else Path(checkpoint) / f"fold_{number}"
                 folds.append(self._fit(ranker, fold, watch, threads, state))
         return self.take(task, folds, curve)
@@ -307,17 +307,22 @@ def _signature(kind: type[Estimator]) -> dict[str, Any]:
     return {one.name: one.default for one in parameters}
 
 
-def _watch(curve: list[dict[str, float]], on_progress: Any, budget: int | None) -> Watch:
-    """Return what keeps the curve of a training and shows how far it is."""
+def _watch(curve: list[dict[str, float]], on_progress: Progress | None, most: int | None) -> Watch:
+    """Return what keeps the curve of a training and shows how far and how fast it is."""
+    began: tuple[int, float] | None = None
 
     def watch(step: int, metrics: Mapping[str, float]) -> None:
+        nonlocal began
         curve.append({"triples": step, **metrics})
-        if on_progress is not None and budget:
+        if on_progress is not None and most:
+            first, then = began = began or (step, time.monotonic())
+            rate = (step - first) / max(time.monotonic() - then, 1e-9)
             errors = (
                 f", validation {name.removeprefix('val/').replace('_', ' ')} {value:.4f}"
                 for name, value in metrics.items()
                 if name.startswith("val/")
             )
-            on_progress(min(1.0, step / budget), f"{step:,} triples{next(errors, '')}")
+            speed = f" ({count(rate)}/s)" if step > first else ""
+            on_progress(min(1.0, step / most), f"{count(step)} triples{speed}{next(errors, '')}")
 
     return watch

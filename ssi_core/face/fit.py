@@ -17,6 +17,7 @@ import numpy as np
 from ssi_core.collection import LINK
 from ssi_core.evaluation.comparison import LEVEL
 from ssi_core.evaluation.measures import TITLES, measure_named
+from ssi_core.face import progress
 from ssi_core.face.compare import EITHER, Comparison, compare, title_of
 from ssi_core.face.documents import Documents
 from ssi_core.face.estimator import Estimator
@@ -409,9 +410,10 @@ class _Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure a block."""
+        """Measure a block, and say what it is."""
         before = _spent()
-        yield
+        with progress.stage(name):
+            yield
         self.seconds[name] = round(_spent() - before, 2)
 
 

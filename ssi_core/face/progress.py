@@ -1,36 +1,45 @@
-"""Progress where somebody looks: a bar in a notebook, a line on a terminal, nothing elsewhere."""
+"""Progress where somebody looks: a bar in a notebook or on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from html import escape
 from typing import Any
 
+from ssi_core.face.show import duration
 from ssi_core.types import Progress
 
 _BETWEEN = 0.2
-"""Seconds between two updates."""
+"""Seconds between two updates of a notebook."""
 _SLOW = 5.0
 """Seconds after which the time that is left is told."""
-_WIDTH = 12
-"""Characters of a bar."""
-CLEAR = "\r\x1b[K"
-"""Takes a line of progress from the terminal."""
 
 
 @contextmanager
 def shown(what: str) -> Iterator[Progress | None]:
     """Give a progress callback for the length of a block; None where nobody looks."""
-    draw, clear = _notebook() or _terminal() or (None, None)
-    if draw is None or clear is None:
+    if (notebook := _notebook()) is not None:
+        draw, clear = notebook
+        yield _seldom(lambda fraction, message: draw(fraction, f"{what}: {message}"))
+        clear()
+    elif sys.stderr.isatty():
+        from ssi_core.face.bars import bars
+
+        with bars() as display, display.line(what) as on_progress:
+            yield on_progress
+    else:
         yield None
-        return
-    yield _seldom(lambda fraction, message: draw(fraction, f"{what}: {message}"))
-    clear()
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Show on a terminal what is at work, until it tells how far it is itself."""
+    # The output of a cell would keep an empty bar.
+    with shown(name) if sys.stderr.isatty() else nullcontext():
+        yield
 
 
 def _seldom(show: Progress) -> Progress:
@@ -48,16 +57,7 @@ def _seldom(show: Progress) -> Progress:
 def _left(spent: float, fraction: float) -> str:
     if spent < _SLOW or not 0 < fraction < 1:
         return ""
-    return f", {left_of(spent * (1 - fraction) / fraction)}"
-
-
-def left_of(seconds: float | None) -> str:
-    """Write the time that is left: ``2:05 left``; nothing if it is not known."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+    return f", {duration(spent * (1 - fraction) / fraction)} left"
 
 
 def _notebook() -> tuple[Progress, Callable[[], None]] | None:
@@ -75,18 +75,3 @@ def _notebook() -> tuple[Progress, Callable[[], None]] | None:
         handle.update(HTML(bar))
 
     return draw, lambda: handle.update(HTML(""))
-
-
-def _terminal() -> tuple[Progress, Callable[[], None]] | None:
-    if not sys.stderr.isatty():
-        return None
-
-    width = max(20, shutil.get_terminal_size().columns - 1)
-
-    def draw(fraction: float, message: str) -> None:
-        done = round(_WIDTH * min(1.0, max(0.0, fraction)))
-        bar = "━" * done + "╌" * (_WIDTH - done)
-        line = f"{bar} {fraction:4.0%} {message}"[:width]
-        print(f"{CLEAR}{line}", end="", file=sys.stderr, flush=True)
-
-    return draw, lambda: print(CLEAR, end="", file=sys.stderr, flush=True)

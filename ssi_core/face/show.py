@@ -1,7 +1,8 @@
-"""Tables as plain text and as HTML, for a terminal and for a notebook."""
+"""Text and tables for a terminal and for a notebook: what is in them is shown, never obeyed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -10,6 +11,38 @@ WIDTH = 80
 UNCUT = 10_000
 """Columns of a table that is not cut."""
 _GAP = "  "
+
+# What a terminal obeys (C0 but tab and line feed, DEL, C1), what turns the reading direction round,
+# line ends that only some programs see, and what no encoding has.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def shown(text: str) -> str:
+    r"""Return a text with every control character written as ``\u001b``.
+
+    All of these characters are of four hexadecimal digits, so that JSON stays the same JSON.
+
+    >>> print(shown("\x1b[31mred"))
+    \u001b[31mred
+    """
+    return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def count(number: float) -> str:
+    """Write a number shortly: 50000 as 50k, 1250000 as 1.25M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{float(f'{number / size:.3g}'):g}{letter}"
+    return f"{number:g}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time in minutes and seconds: 125 as 2:05, 3725 as 1:02:05."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def text_table(

@@ -176,6 +176,10 @@ class Model(Estimator):
         """Return what fitting takes; nothing where the task is only read."""
         return Cost(0, 0)
 
+    def most_triples(self, task: Task) -> int | None:
+        """Return how many triples a fit draws at most; None where it counts none."""
+        return getattr(self, "budget", None)
+
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the width of the dense part, and the non-zeros of the documents' sparse part.
 

@@ -116,11 +116,8 @@ class Plan(Protocol):
     """Budgets and settings of all trials; see `models.choice.auto.Auto`."""
 
     @property
-    def budget(self) -> int: ...  # noqa: D102
-    @property
-    def visits(self) -> int: ...  # noqa: D102
-    @property
     def first(self) -> int: ...  # noqa: D102
+    def most_triples(self, task: Task) -> int: ...  # noqa: D102
     def factors(self, task: Task) -> Factors: ...  # noqa: D102
     def begun(self, task: Task) -> Sequence[tuple[Settings, Place | None]]: ...  # noqa: D102
 
@@ -140,7 +137,7 @@ class Rounds:
         self._settings: list[Settings] = [settings for settings, _ in begun]
         self._places = {number: place for number, (_, place) in enumerate(begun) if place}
         pairs = len(task.train)
-        self._budget = min(plan.budget, plan.visits * pairs)
+        self._budget = plan.most_triples(task)
         first = min(5 * pairs, max(plan.first, pairs // 10), self._budget)
         self._epoch = min(_EPOCH, first)
         # Rounds end with whole epochs: validations are where they are without a break.

@@ -22,10 +22,10 @@ from pathlib import Path
 from flows.reporting import result_file
 from flows.reporting.report import better_than_baseline
 from flows.reporting.verdicts import probability, stand_ins
-from ssi_core.command.text import count
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import digits, value_text
 from ssi_core.evaluation.measures import TITLES
+from ssi_core.face.show import count
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 

@@ -1,12 +1,14 @@
 """Progress in a notebook, on a terminal, and where nobody looks."""
 
-import io
-import logging
+import re
 import sys
 from types import SimpleNamespace
 
-from ssi_core.command.text import TerminalHandler
+import pytest
+
 from ssi_core.face import progress
+from ssi_core.face.estimator import _watch
+from tests.terminals import stripped
 
 
 def report(monkeypatch):
@@ -28,45 +30,31 @@ def test_a_notebook_shows_a_bar_and_clears_it(monkeypatch):
     assert drawn == ['<progress max="1" value="0.250"></progress> fit: a &lt; b', ""]
 
 
-def terminal_of_40_columns(monkeypatch):
-    """Take the place of standard error, which pytest sets anew for each test."""
-    stream = io.StringIO()
-    stream.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("COLUMNS", "40")
-    return stream
+def test_a_terminal_shows_a_bar_for_a_stage_and_for_what_it_does(terminal, monkeypatch):
+    there = terminal()
+    with progress.stage("task"):
+        assert report(monkeypatch) is not None
+    frames = stripped(there.getvalue()).splitlines()
+    assert any(frame.startswith("task ") and "━━━" in frame for frame in frames)
+    assert there.getvalue().endswith("\x1b[2K\x1b[?25h\r"), "all of it is gone, the cursor back"
 
 
-def test_a_terminal_shows_a_line_and_clears_it(monkeypatch):
-    terminal = terminal_of_40_columns(monkeypatch)
-    assert report(monkeypatch) is not None
-    assert terminal.getvalue() == "\r\x1b[K━━━╌╌╌╌╌╌╌╌╌  25% fit: a < b\r\x1b[K"
+def test_a_training_says_how_far_and_how_fast_it_is():
+    said = []
+    watch = _watch([], lambda fraction, message: said.append((fraction, message)), 100_000)
+    watch(0, {"val/map_error": 0.5})
+    watch(25_000, {"train/hinge": 0.1, "val/map_error": 0.25})
+    assert said[0] == (0.0, "0 triples, validation map error 0.5000")
+    assert said[1][0] == 0.25
+    assert re.fullmatch(r"25k triples \(\S+/s\), validation map error 0.2500", said[1][1])
 
 
-def test_a_line_tells_the_time_that_is_left_and_is_no_wider_than_the_terminal(monkeypatch):
-    terminal = terminal_of_40_columns(monkeypatch)
-    now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    with progress.shown("fit") as on_progress:
-        now[0] += 30
-        on_progress(0.25, "half")
-        now[0] += 30
-        on_progress(0.5, "a message that is wider than the terminal")
-    first, second = terminal.getvalue().split(progress.CLEAR)[1:3]
-    assert first.endswith("fit: half, 1:30 left")
-    assert len(second) == 39
-
-
-def test_a_record_of_the_log_stands_on_a_line_of_its_own(monkeypatch):
-    terminal = terminal_of_40_columns(monkeypatch)
-    monkeypatch.setattr(progress, "_BETWEEN", 0)
-    with progress.shown("fit") as on_progress:
-        on_progress(0.5, "half")
-        TerminalHandler(logging.WARNING).handle(
-            logging.LogRecord("ssi_core", logging.WARNING, "", 0, "a warning", None, None)
-        )
-    shown = terminal.getvalue()
-    assert shown.endswith("half\r\x1b[KWARNING ssi_core: a warning\n\r\x1b[K")
+def test_a_stage_leaves_no_output_in_a_notebook(monkeypatch):
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=True))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setattr(progress, "_notebook", lambda: pytest.fail("an output is made"))
+    with progress.stage("task"):
+        pass
 
 
 def test_nothing_is_shown_where_nobody_looks(monkeypatch, capsys):

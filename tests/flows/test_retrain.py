@@ -205,6 +205,17 @@ def test_a_challenger_starts_from_the_champion(retraining):
     assert refused in third["report"]
 
 
+def test_a_budget_limits_the_training_and_makes_another_retraining(retraining):
+    from flows import tracking
+
+    first = retraining("first", "nothing", budget=1)
+    data = tracking.client().get_run(first["challenger"]).data
+    assert data.params["budget"] == "1"
+    assert data.metrics["train/triples"] <= 1
+    assert retraining("first", "nothing", budget=1)["unchanged"]
+    assert not retraining("first", "nothing")["unchanged"]
+
+
 def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeypatch):
     from flows import tracking
     from flows.training import frozen_sets

@@ -1,6 +1,10 @@
 import os
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+import yaml
 
 from flows.reporting.shipped_tables import find_table
 from ssi_core.experiment import Row
@@ -71,13 +75,25 @@ def test_a_row_with_nothing_to_learn_from_is_left_out_and_others_fail(task_dir, 
     tasks = {name: str(task_dir) for name in table.tasks}
     failed = {"a": Inapplicable("no title")}
     monkeypatch.setattr(pipeline, "run_jobs", lambda *jobs: failed)
-    monkeypatch.setattr(pipeline, "compare_rows", lambda *names, **order: {"summary": names})
-    assert pipeline._rows(table, tasks, "c", settings) == {"summary": ("demo", "c")}
+    compared = {"summary": ("demo", "c"), "missing": []}
+    monkeypatch.setattr(pipeline, "compare_rows", lambda *names, **order: {**compared})
+    assert pipeline._rows(table, tasks, "c", settings) == compared
     failed["b"] = BadInput("a word")
     with pytest.raises(pipeline.RowsFailed, match=r"1 of \d+ rows failed: b: a word") as caught:
         pipeline._rows(table, tasks, "c", settings)
-    assert caught.value.comparison == {"summary": ("demo", "c")}
+    assert caught.value.comparison == compared
     assert type(caught.value.__cause__) is BadInput
+
+
+def test_rows_that_nobody_asked_for_are_not_missing(task_dir, monkeypatch):
+    table = find_table("demo")
+    asked = table.select(["TF-IDF", "W = D"])
+    labels = [row.label for row in table.rows if row.label != "TF-IDF"]
+    monkeypatch.setattr(pipeline, "run_jobs", lambda *jobs: {})
+    monkeypatch.setattr(pipeline, "compare_rows", lambda *names, **order: {"missing": labels})
+    tasks = {name: str(task_dir) for name in table.tasks}
+    found = pipeline._rows(asked, tasks, "c", pipeline.PipelineSettings())
+    assert found["missing"] == ["W = D"]
 
 
 def test_texts_are_read_by_the_source_that_they_look_like(tmp_path):
@@ -117,3 +133,18 @@ def test_every_form_says_what_it_wants():
 
 def test_the_shipped_table_is_found_by_name():
     assert find_table("demo").name == "demo"
+
+
+DEPLOYED = yaml.safe_load((Path(__file__).parents[2] / "prefect.yaml").read_text())["deployments"]
+
+
+@pytest.mark.parametrize("deployment", DEPLOYED, ids=lambda one: one["name"])
+def test_a_run_of_a_deployment_is_named_by_what_it_does(deployment):
+    file, name = deployment["entrypoint"].split(":")
+    flow = getattr(import_module(file.removesuffix(".py").replace("/", ".")), name)
+    given = deployment["parameters"]["settings"]
+    kind = get_type_hints(flow.fn)["settings"]
+    settings = kind(**given)
+    said = flow.flow_run_name.format(settings=settings)
+    assert said
+    assert "{" not in said

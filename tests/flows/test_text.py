@@ -19,10 +19,10 @@ from flows.cli import cli
 from flows.reporting import compare
 from flows.training.workers import Workers
 from ssi_core.command.data import artefact_outcome
-from ssi_core.command.screen import Screen
-from ssi_core.command.text import shown
 from ssi_core.command.verb import Outcome, Verb, Verbs, run
 from ssi_core.experiment import parse_table
+from ssi_core.face.screen import Screen
+from ssi_core.face.show import shown
 from ssi_core.store import Artefact
 from tests.corpora import write_corpus
 from tests.flows import comparisons

@@ -125,7 +125,7 @@ COMMANDS = {
     "ops restore": "saved.tar --root other",
 }
 """Verb -> its arguments; ``_`` stands for a space within one."""
-SERVERS = ("serve", "ops ui", "up", "ops deploy")
+SERVERS = ("serve", "ops ui", "up", "ops deploy", "ops run")
 """Verbs that run until they are ended, or need one that does."""
 LONG = {
     "demo": "runs pipeline, fit and search, on more documents",

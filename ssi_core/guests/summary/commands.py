@@ -124,7 +124,7 @@ def of_files(given: OfFilesSettings) -> Outcome:
     ]
 
     def show(console: Console) -> None:
-        from ssi_core.command.text import shown
+        from ssi_core.face.show import shown
 
         for one in sentences:
             console.print(shown(one["text"]))

@@ -212,6 +212,10 @@ class Auto(Model):
         memory = 2 * max(cost.memory for cost in costs)
         return Cost(memory, (len(self.begun(task)) + JOINED + KINDS) * costs[0].disk)
 
+    def most_triples(self, task: Task) -> int:
+        """Return the triples of all trials together: few pairs have a smaller budget."""
+        return min(self.budget, self.visits * len(task.train))
+
     def vector_shape(self, task: Task) -> tuple[int, int]:
         """Return the largest of what may be chosen: a mixture."""
         shapes = [model.vector_shape(task) for model in self._largest(task)]

@@ -3,8 +3,10 @@
 import logging
 from types import SimpleNamespace
 
+import click
 import pytest
 
+from flows.cli import cli
 from ssi_core.command.process import announce
 
 
@@ -17,3 +19,12 @@ def test_messages_that_inform_come_with_verbose_alone(verbose, level, monkeypatc
     announce(SimpleNamespace(root=None, verbose=verbose))
 
     assert [handler.level for handler in logging.getLogger("ssi_core").handlers] == [level]
+
+
+@pytest.mark.parametrize(("words", "ends"), [("up", False), ("serve", False), ("ops ui", False),
+                                             ("fit", True), ("demo", True)])  # fmt: skip
+def test_a_verb_that_ends_shows_that_it_is_at_work(words, ends):
+    verb = cli
+    for word in words.split():
+        verb = verb.get_command(click.Context(verb), word)
+    assert verb.ends is ends

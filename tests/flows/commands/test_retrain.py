@@ -54,12 +54,13 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(retrain, "run_retrain", lambda **said: asked.append(said) or retraining)
     how = ("--start", "champion", "--frozen", "f", "--min-size", "0.5", "--threads", "2")
-    how += ("--data-limit", "map=0.4", "--data-limit", "clicks=3")
+    how += ("--data-limit", "map=0.4", "--data-limit", "clicks=3", "--budget", "5000")
     assert ssi(capsys, "retrain", "my.toml", "--corpus", corpus_dir, *how) == (0, retraining)
     checked = retrain.RetrainSettings(**asked[0])
     assert (checked.start, checked.frozen, checked.size) == (
         "champion", [str(tmp_path / "f")], 0.5,
     )  # fmt: skip
+    assert checked.budget == 5000
     limits = checked.all_limits()
     assert (limits.size, limits.map, limits.clicks, limits.words) == (0.5, 0.4, 3, 2)
     assert (checked.table, checked.corpus, checked.threads) == ("my.toml", str(corpus_dir), 2)

@@ -358,7 +358,7 @@ def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
 
     def register(directory, **tags):
         run = client.create_run(experiment, tags=tags).info.run_id
-        logged = log_model(experiment, run, directory / "model", ["en"])
+        logged = log_model(experiment, run, "TF-IDF", directory / "model", ["en"])
         place = tracking.model_directory(run)
         shutil.copytree(directory / "index", place.parent / "index")
         made = client.create_model_version("ssi", f"models:/{logged}", run, model_id=logged)

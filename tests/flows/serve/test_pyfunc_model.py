@@ -73,7 +73,7 @@ def test_mlflow_serves_what_an_alias_means(project, mlflow_root, tmp_path):
     client, experiment = tracking.client(), tracking.experiment_id("served")
     run = client.create_run(experiment).info.run_id
     # A directory that has its index in it, too.
-    logged = log_model(experiment, run, project / "model", {"en"})
+    logged = log_model(experiment, run, "TF-IDF", project / "model", {"en"})
     client.create_registered_model("raw-text")
     made = client.create_model_version("raw-text", f"models:/{logged}", run, model_id=logged)
     client.set_registered_model_alias("raw-text", "champion", made.version)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from flows.servers import access
+from flows.servers import access, login
 from flows.servers.access import Running
 from flows.servers.prefect_command import settings_of
 from flows.servers.processes import own_name
@@ -74,7 +74,7 @@ def test_a_server_answers_its_own_pages_and_who_knows_the_secret(monkeypatch):
     ],
 )
 def test_a_server_that_is_typed_has_the_secret_and_is_found(command, monkeypatch):
-    assert settings_of(command) == access.of_server(4321)
+    assert settings_of(command) == {**access.of_server(4321), **login.settings()}
     assert access.running().url == "http://127.0.0.1:4321/api"
     monkeypatch.setenv("PREFECT_SERVER_API_PORT", "4322")
     with pytest.raises(Refused, match=r"a Prefect server of this root runs at .*:4321/api"):

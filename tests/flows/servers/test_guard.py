@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from flows import environment
-from flows.servers import access
+from flows.servers import access, login
 from flows.servers.server import HOST, Server, free_port, server_command
 from tests.flows import hostile
 from tests.flows.browser import CHROMIUM, Browser
@@ -182,6 +182,16 @@ def test_the_page_of_the_server_asks_for_the_secret_and_takes_it(guarded):
         browser.wait(asks)
         assert not browser.run("document.body.innerText.includes('Run a task or flow')")
         browser.until(inside, "the dashboard")
+
+
+@in_browser
+def test_the_link_logs_in_and_no_message_in_red_comes(guarded):
+    with Browser() as browser:
+        browser.open(login.link(guarded.address))
+        browser.wait("document.body.innerText.includes('Run a task or flow')")
+        assert not browser.run("document.body.innerText.includes('Authentication failed')")
+        assert not browser.run("document.body.innerText.includes('Oops')")
+        assert access.secret() not in browser.address()
 
 
 def things(url):

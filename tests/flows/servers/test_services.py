@@ -2,12 +2,13 @@
 
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from flows.commands.services import _Servers
-from flows.servers import access
+from flows.servers import access, login
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
@@ -34,7 +35,7 @@ def test_servers_of_the_user_are_left_alone(servers, capsys):
     assert not access.secret_file().exists()
 
 
-def test_the_secret_is_shown_on_a_terminal_and_nowhere_else(servers, capsys, monkeypatch):
+def test_a_terminal_alone_shows_the_link_that_logs_in(servers, capsys, monkeypatch):
     ours = servers()
     ours.prefect = SimpleNamespace(name="Prefect", address="http://127.0.0.1:4200/dashboard")
     capsys.readouterr()
@@ -42,6 +43,23 @@ def test_the_secret_is_shown_on_a_terminal_and_nowhere_else(servers, capsys, mon
     text = capsys.readouterr().err
     assert f"Prefect: log in with what {access.secret_file()} says" in text
     assert access.secret().split(":")[1] not in text
+    pages = Path(login.settings()["PREFECT_SERVER_UI_STATIC_DIRECTORY"], "v1")
+    pages.mkdir(parents=True)
+    ours.announce(ours.prefect)
+    assert access.secret().split(":")[1] not in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     ours.announce(ours.prefect)
-    assert f"Prefect: log in with {access.secret()}\n" in capsys.readouterr().err
+    text = capsys.readouterr().err
+    assert text == f"Prefect: http://127.0.0.1:4200/enter.html#{access.secret()}\n"
+    assert access.secret() not in (pages / "enter.html").read_text()
+
+
+def test_a_server_with_other_pages_is_logged_in_to_by_hand(servers, capsys, monkeypatch):
+    ours = servers()
+    ours.prefect = SimpleNamespace(name="Prefect", address="http://127.0.0.1:4200/dashboard")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    capsys.readouterr()
+    ours.announce(ours.prefect)
+    text = capsys.readouterr().err
+    assert f"Prefect: log in with what {access.secret_file()} says" in text
+    assert "Prefect: http://127.0.0.1:4200/dashboard" in text

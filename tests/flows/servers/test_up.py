@@ -121,7 +121,12 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         # No address, no secret: commands of Prefect find the server of the root.
         assert "work/first" in prefect(project, "deployment", "ls")
         (project / "go").touch()
-        prefect(project, "deployment", "run", "work/first", "--watch")
+        code, said = run(project, "flows.cli", "ops", "run", "first", "--wait")
+        assert code == 0, said
+        assert "of first: Completed" in said
+        code, said = run(project, "flows.cli", "ops", "run", "frist")
+        assert code == 3
+        assert "no deployment 'frist'. Did you mean 'first'?" in said
         # Prefect keeps the state of a task a while after the task has it.
         wait_for(lambda: states(project) == ["COMPLETED"] * 2, 60)
 
@@ -129,7 +134,9 @@ def test_it_runs_what_is_deployed_and_its_end_is_the_end_of_all(project):
         (project / "pid").unlink()
         (project / "prefect.yaml").write_text(FLOWS.format(place=project, name="second"))
         assert run(project, "flows.cli", "ops", "deploy")[0] == 0
-        prefect(project, "deployment", "run", "work/second")
+        code, said = run(project, "flows.cli", "ops", "run", "work/second", "--json")
+        assert code == 0, said
+        assert '"state": "Scheduled"' in said
         worker = psutil.Process(int(wait_for(lambda: pid_of(project), 120)))
         wait_for(lambda: states(project) == ["COMPLETED", "RUNNING"] * 2, 60)
 

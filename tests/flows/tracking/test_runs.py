@@ -21,6 +21,7 @@ from flows.reporting import comparisons, slices
 from flows.tracking import origin
 from flows.tracking.card import card_of
 from flows.tracking.database import row_runs
+from flows.tracking.origin import process_of
 from flows.tracking.page import address_of, first_address
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import Table, parse_table
@@ -181,6 +182,13 @@ def test_an_experiment_has_a_description_and_a_view_of_the_measures(table, task_
     columns = json.loads(view["state"])["selectedColumns"]
     assert columns[:3] == [f"metrics.`test/{name}`" for name in table.measures]
     assert (view["name"], type(view["createdAt"])) == ("measures", int)
+    state = json.loads(view["state"])
+    charts = [chart["metricKey"].removeprefix("test/") for chart in state["compareRunCharts"]]
+    assert charts[:4] == ["map", "ndcg_at_10", "mrr", "rank_loss"]
+    assert charts.index("hubness") > charts.index("p_at_10")
+    (section,) = state["compareRunSections"]
+    assert section["isReordered"], "MLflow orders the charts of other sections by their names"
+    assert {chart["metricSectionId"] for chart in state["compareRunCharts"]} == {section["uuid"]}
     with tracking.row_run(table, table.row("BM25"), 0, "c", task_dir):
         pass
     assert tags() == first
@@ -292,7 +300,9 @@ def test_a_changed_value_is_named(table, task_dir, mlflow_root, what):
 def test_a_lost_tag_is_named(table, task_dir, mlflow_root):
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
         run.measured({"test/map": 0.3})
-    lost = f"DELETE FROM tags WHERE key IN ('row', 'ssi.digest') AND run_uuid = '{run.run_id}'"
+    lost = (
+        f"DELETE FROM tags WHERE key IN ('row', 'mlflow.ssi.digest') AND run_uuid = '{run.run_id}'"
+    )
     with closing(sqlite3.connect(mlflow_root / "mlruns" / "mlflow.db")) as connection, connection:
         assert connection.execute(lost).rowcount == 2
     with pytest.raises(BadInput, match="its tag 'row' is lost"), attempt():
@@ -396,7 +406,7 @@ def test_a_run_whose_process_was_killed_is_ended_by_the_next(table, task_dir, ov
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as killed:
         pass
     client.update_run(killed.run_id, status="RUNNING")
-    client.set_tag(killed.run_id, "process", over)
+    client.set_tag(killed.run_id, "mlflow.ssi.process", over)
     other = table.row("U'V + I")
     with tracking.row_run(table, other, 0, "d", task_dir) as going:
         assert run_of(killed.run_id).info.status == "KILLED"
@@ -420,7 +430,11 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     (output,) = run_of(run.run_id).outputs.model_outputs
     logged = tracking.client().get_logged_model(output.model_id)
     assert logged.experiment_id == run_of(run.run_id).info.experiment_id
-    assert "test/map" in {metric.key for metric in logged.metrics}
+    of_model = {metric.key: metric for metric in logged.metrics}
+    assert set(of_model) == {f"test/{name}" for name in written.report(0.0).means}
+    (data,) = run_of(run.run_id).inputs.dataset_inputs
+    assert of_model["test/map"].dataset_name == data.dataset.name
+    assert of_model["test/map"].dataset_digest == data.dataset.digest
     served = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
     found = served.predict(pd.DataFrame({"query": [text]}), params={"k": 3})
     assert found["titles"][0] == [hit.title for hit in expected]
@@ -432,6 +446,38 @@ def test_a_logged_model_ranks_raw_text_and_carries_its_measures(table, task_dir,
     assert tracking.model_directory(f"models:/ssi-test/{version.version}") == directory
     assert tracking.model_directory(str(directory)) == directory
     assert tracking.model_directory(str(directory.parent)) == directory
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_logged_models_are_named_as_their_rows(table, task_dir, tmp_path):
+    row = dataclasses.replace(table.row("TF-IDF"), label="U'V: 1.5 % / all")
+    table = dataclasses.replace(table, rows=(row,))
+    fitted = row.ranker().fit(open_task(task_dir), np.random.default_rng(0))
+    fitted.save(tmp_path / "saved")
+    names = []
+    for seed in (0, 1):
+        with tracking.row_run(table, row, seed, "c", task_dir) as run:
+            run.finish_model(fitted.facts, fitted.languages, tmp_path / "saved")
+        (output,) = run_of(run.run_id).outputs.model_outputs
+        names.append(tracking.client().get_logged_model(output.model_id).name)
+    assert names == ["U\N{PRIME}V_ 1_5 _ _ all", "U\N{PRIME}V_ 1_5 _ _ all, seed 1"]
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_tags_of_the_code_alone_are_hidden_and_those_of_earlier_versions_read(table, task_dir):
+    client = tracking.client()
+    with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
+        pass
+    tags = run_of(run.run_id).data.tags
+    shown = {name for name in tags if not name.startswith("mlflow.")}
+    assert not {name for name in shown if "digest" in name or "process" in name}
+    for name in ("digest", "table_digest", "process"):
+        client.delete_tag(run.run_id, f"mlflow.ssi.{name}")
+    client.set_tag(run.run_id, "process", tags["mlflow.ssi.process"])
+    client.set_tag(run.run_id, "ssi.digest", "0" * 32)
+    assert process_of(run_of(run.run_id)) == tags["mlflow.ssi.process"]
+    with pytest.raises(BadInput, match="changed after it was written"):
+        tracking.finished_rows(table.name, "c")
 
 
 @pytest.mark.usefixtures("mlflow_root")

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from ssi_core.command.text import shown
+from ssi_core.face.show import shown
 
 PIPED = 100
 """Columns in a pipe, so that what is printed there keeps still."""

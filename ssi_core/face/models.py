@@ -149,11 +149,11 @@ class SSI(Estimator):
     negatives : int, optional
         Documents d- that are tried for a pair until one violates the margin.
     epoch : int or "passes", optional
-        Triples between two validations. "passes": a pass over the training pairs, at least 5,000
+        Triples between two validations. "passes": a pass over the training pairs, at least 10,000
         and at most 50,000.
     patience : int or "passes", optional
         Validations without improvement before the rate falls, or the training ends. "passes": those
-        of six passes, at least eight.
+        of five passes, at least of 100,000 triples.
     decays : int, optional
         How often the rate falls to a third before the training ends; it goes on from its best.
     budget : int, optional
@@ -189,7 +189,7 @@ class SSI(Estimator):
         negatives: int = 8,
         epoch: int | Literal["passes"] = "passes",
         patience: int | Literal["passes"] = "passes",
-        decays: int = 2,
+        decays: int = 1,
         budget: int = 20_000_000,
         seconds: float | None = None,
         random_state: int = 0,

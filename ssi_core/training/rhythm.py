@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-FEWEST, MOST = 5_000, 50_000
-"""Triples between two validations."""
-PASSES = 6
-"""Passes without improvement before the rate falls, or the training ends ..."""
-LEAST = 8
-"""... but at least so many validations."""
+FEWEST, MOST = 10_000, 50_000
+"""Triples between two validations, at least and at most."""
+PASSES, WAITED = 5, 100_000
+"""Passes, and triples, without improvement before the rate falls or the training ends."""
 
 
 class Rhythm(NamedTuple):
@@ -28,14 +26,14 @@ def rhythm(epoch: int | Literal["passes"], patience: int | Literal["passes"], pa
     """Return what was given, and in the place of "passes" what suits a number of pairs.
 
     >>> rhythm("passes", "passes", 600)
-    Rhythm(epoch=5000, patience=8)
+    Rhythm(epoch=10000, patience=10)
     >>> rhythm("passes", "passes", 30_000)
-    Rhythm(epoch=30000, patience=8)
+    Rhythm(epoch=30000, patience=5)
     >>> rhythm("passes", "passes", 120_000)
-    Rhythm(epoch=50000, patience=15)
+    Rhythm(epoch=50000, patience=12)
     >>> rhythm(20_000, 5, 600)
     Rhythm(epoch=20000, patience=5)
     """
     triples = max(FEWEST, min(MOST, pairs)) if epoch == "passes" else epoch
-    waiting = max(LEAST, -(-PASSES * pairs // triples)) if patience == "passes" else patience
-    return Rhythm(triples, waiting)
+    waited = -(-max(PASSES * pairs, WAITED) // triples) if patience == "passes" else patience
+    return Rhythm(triples, waited)

@@ -32,7 +32,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(rhythm, "FEWEST", 50)
     monkeypatch.setattr(rhythm, "MOST", 200)
     monkeypatch.setattr(rhythm, "PASSES", 1)
-    monkeypatch.setattr(rhythm, "LEAST", 2)
+    monkeypatch.setattr(rhythm, "WAITED", 100)
     monkeypatch.setattr(checkpoints, "GRACE", 1e9)
 
 

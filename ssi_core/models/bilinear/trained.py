@@ -66,7 +66,7 @@ class Trained(Model):
         (`kernels.training.sweep.rank_weight`).
     epoch : int or "passes"
         Triples between two validations. "passes": as many as there are training pairs, which is a
-        pass over them, but at least 5,000 and at most 50,000; the fact ``epoch`` says how many.
+        pass over them, but at least 10,000 and at most 50,000; the fact ``epoch`` says how many.
     validation_time : float or None
         Share of the time that validation may take: the triples between two validations are then a
         multiple of ``epoch``, at most a tenth of the budget, chosen once by the clock, before the
@@ -75,9 +75,9 @@ class Trained(Model):
     budget : int
         Triples at most.
     patience : int or "passes"
-        Validations without improvement before the training ends. "passes": those of six passes
-        over the training pairs, at least eight, where a rank loss that has fallen by a hundredth
-        is an improvement, too; the fact ``patience`` says how many.
+        Validations without improvement before the training ends. "passes": those of five passes
+        over the training pairs, at least of 100,000 triples, where a rank loss that has fallen by a
+        hundredth is an improvement, too; the fact ``patience`` says how many.
     search_budget : int
         Triples of each trial of the search.
     validation_queries : int

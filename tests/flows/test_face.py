@@ -37,7 +37,7 @@ negatives = 8
 epoch = 5000
 budget = 15000
 patience = "passes"
-decays = 2
+decays = 1
 stop_by = "map"
 """
 
@@ -108,7 +108,7 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
     assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
-    schedule = {"epoch": "passes", "patience": "passes", "decays": 2, "stop_by": "map"}
+    schedule = {"epoch": "passes", "patience": "passes", "decays": 1, "stop_by": "map"}
     unused = {name: plain[name] for name in ("rate_by", "search_budget")}
     assert plain == {**rest, **schedule, **unused, "view": f"{rest['view']}@30000"}
     settings = features_of(table, "pairs", "corpus")

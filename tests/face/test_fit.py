@@ -339,7 +339,7 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
         assert run(library, [*map(str, words), "--out", str(tmp_path / "model"), *verbose]) == DONE
         said = "the start stayed the best" in capsys.readouterr().err
         assert said == bool(verbose)
-        words = (*words[:-1], 302)
+        words = (*words[:-1], 3)
 
 
 def test_the_help_has_the_default_of_the_budget():

@@ -17,6 +17,7 @@ from flows.tracking import decisions, registry
 from flows.training.frozen_sets import source_with_key
 from ssi_core.experiment import Row
 from ssi_core.monitoring.drift import changed_pairs
+from ssi_core.training.rhythm import FEWEST
 
 PER_CHANGE = 10.0
 """Share of the row's budget for each share of changed pairs: with a tenth changed, all of it."""
@@ -87,7 +88,8 @@ def _budget(row: Row, share: float) -> int | None:
     budget: int | None = getattr(ranker, "budget", None)
     if budget is None or PER_CHANGE * share >= 1:
         return None
-    least = getattr(ranker, "epoch", 1)
+    epoch = getattr(ranker, "epoch", 1)
+    least = FEWEST if epoch == "passes" else epoch
     return min(budget, max(least, math.ceil(PER_CHANGE * share * budget)))
 
 

@@ -116,8 +116,8 @@ class SSI(Estimator):
 
     The defaults are those of row ``U'V + D`` of the table ``new-corpus``, and of each of its grids
     the value in the middle, but for two: U and V read the 30,000 most frequent words, where a task
-    has more, and a training ends after 50 validations without improvement. No test side was looked
-    at.
+    has more, and a training goes on for as long as passes over its pairs improve ``measure``, at
+    a rate that falls where they do not. No test side was looked at.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ class SSI(Estimator):
         ``budget`` is then that of all trials together, and the model may be one that learns
         nothing, where that is best: ``fitted_.facts["choice"]`` says which.
     measure : str, optional
-        With ``auto``, the mean that chooses: "map", "ndcg_at_10" or "mrr".
+        Mean on validation that ends the training, and with ``auto`` the one that chooses: "map",
+        "ndcg_at_10" or "mrr".
     diagonal : str, optional
         "learned": a weight for each word (D). "identity": the same weight for all words, as in
         ``U'V + I``. "none": no diagonal.
@@ -147,10 +148,14 @@ class SSI(Estimator):
         Weighting of words that D reads.
     negatives : int, optional
         Documents d- that are tried for a pair until one violates the margin.
-    epoch : int, optional
-        Triples between two validations.
-    patience : int, optional
-        Validations without improvement before the training ends.
+    epoch : int or "passes", optional
+        Triples between two validations. "passes": a pass over the training pairs, at least 10,000
+        and at most 50,000.
+    patience : int or "passes", optional
+        Validations without improvement before the rate falls, or the training ends. "passes": those
+        of five passes, at least of 100,000 triples.
+    decays : int, optional
+        How often the rate falls to a third before the training ends; it goes on from its best.
     budget : int, optional
         Triples (q, d+, d-) at most.
     seconds : float, optional
@@ -182,8 +187,9 @@ class SSI(Estimator):
         view: str = "sublinear:50@30000",
         diagonal_view: str = "sublinear",
         negatives: int = 8,
-        epoch: int = 20_000,
-        patience: int = 50,
+        epoch: int | Literal["passes"] = "passes",
+        patience: int | Literal["passes"] = "passes",
+        decays: int = 1,
         budget: int = 20_000_000,
         seconds: float | None = None,
         random_state: int = 0,
@@ -193,7 +199,7 @@ class SSI(Estimator):
         self.diagonal, self.dimensions, self.init_std = diagonal, dimensions, init_std
         self.margin, self.rate, self.diagonal_rate = margin, rate, diagonal_rate
         self.view, self.diagonal_view, self.negatives = view, diagonal_view, negatives
-        self.epoch, self.patience, self.budget = epoch, patience, budget
+        self.epoch, self.patience, self.decays, self.budget = epoch, patience, decays, budget
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them.
@@ -210,7 +216,7 @@ class SSI(Estimator):
         if auto:
             given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
             given["dimensions"] = self.dimensions
-            documented = SSI(budget=self.budget, random_state=self.random_state)
+            documented = SSI(measure=measure, budget=self.budget)
             given["documented"] = documented._settings()
             return parse(MODELS["auto"], given)
         return parse(MODELS["bilinear"], self._settings())
@@ -218,10 +224,9 @@ class SSI(Estimator):
     def _settings(self) -> dict[str, Any]:
         """Return the hyper-parameters of a training."""
         settings = self.get_params()
-        for name in ("auto", "measure", "seconds", "random_state"):
+        for name in ("auto", "seconds", "random_state"):
             del settings[name]
-        # What trials compare is the rank loss on validation, after an epoch.
-        settings |= {"rate_by": "validation", "search_budget": self.epoch}
+        settings["stop_by"] = settings.pop("measure")
         settings["rates"] = (settings.pop("rate"),)
         return settings
 

@@ -33,6 +33,10 @@ _FEWEST = 10
 """Validations that a budget has room for where their time says how many triples are between."""
 
 
+_FALL = 0.99
+"""Share of its last value below which what is watched has fallen: smaller steps never end."""
+
+
 class Diverged(BadInput):
     """Parameters, errors or losses of a training grew beyond all bounds."""
 
@@ -70,16 +74,18 @@ class Progress:
     """State of a training; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
-    at, ``waited`` validations since, ``seconds`` of sweeps, without validation and compilation,
-    ``curve`` of (step, metrics) so far, ``resumed_at`` triples of the checkpoint that it went on
-    from, ``reseeded_at`` triples at which it last went on with other threads, ``decayed`` how often
-    the rate fell, ``epoch`` triples between two validations; 0: not chosen yet.
+    at, ``waited`` validations since, ``watched`` value of what is watched when it last reset these,
+    ``seconds`` of sweeps, without validation and compilation, ``curve`` of (step, metrics) so far,
+    ``resumed_at`` triples of the checkpoint that it went on from, ``reseeded_at`` triples at which
+    it last went on with other threads, ``decayed`` how often the rate fell, ``epoch`` triples
+    between two validations; 0: not chosen yet.
     """
 
     triples: int = 0
     best: float = float("inf")
     best_at: int = 0
     waited: int = 0
+    watched: float | None = None
     seconds: float = 0.0
     curve: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     resumed_at: int = 0
@@ -97,6 +103,7 @@ def descend(
     decays: int = 0,
     slow: Callable[[T], None] | None = None,
     measure: str = "rank_loss",
+    watched: str | None = None,
     rate: float | None = None,
     validation_time: float | None = None,
     watch: Watch | None = None,
@@ -118,6 +125,9 @@ def descend(
         Lower the rate of a trainee; with ``decays`` alone.
     measure : str
         What the validation error of a trainee is called.
+    watched : str or None
+        Name of a metric whose fall, by a hundredth, is an improvement that is waited for, too. What
+        is kept is the best by the validation error all the same.
     rate : float or None
         Learning rate, which the message of `Diverged` names.
     validation_time : float or None
@@ -169,12 +179,15 @@ def descend(
         error = _error(trainee)
         metrics[error_name] = error
         _check(kept, metrics, progress.triples, rate)
+        metrics |= trainee.observed()
+        progress.waited += 1
         if error < progress.best:
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0
             kept.improve()
-        else:
-            progress.waited += 1
-        metrics |= trainee.observed()
+        if watched is not None:
+            least = progress.watched
+            if least is None or metrics[watched] < _FALL * least:
+                progress.watched, progress.waited = metrics[watched], 0
         progress.curve.append((progress.triples, metrics))
         with state.whatever_happens():
             _tell(watch, *progress.curve[-1])

@@ -12,6 +12,7 @@ import numpy as np
 from ssi_core import integrity
 from ssi_core.selection.grid import Trial, search
 from ssi_core.training.descend import Trainee, converges, descend, working
+from ssi_core.training.rhythm import rhythm
 from ssi_core.types import Watch
 
 T = TypeVar("T", bound=Trainee)
@@ -27,11 +28,11 @@ class Schedule(Protocol):
     @property
     def rate_by(self) -> Literal["training", "validation"]: ...  # noqa: D102
     @property
-    def epoch(self) -> int: ...  # noqa: D102
+    def epoch(self) -> int | Literal["passes"]: ...  # noqa: D102
     @property
     def budget(self) -> int: ...  # noqa: D102
     @property
-    def patience(self) -> int: ...  # noqa: D102
+    def patience(self) -> int | Literal["passes"]: ...  # noqa: D102
     @property
     def search_budget(self) -> int: ...  # noqa: D102
 
@@ -46,6 +47,7 @@ def fit(
     grid: Mapping[str, tuple[float, ...]],
     begin: Callable[[Settings], T],
     errors: Callable[[T], tuple[float, float]],
+    pairs: int,
     *,
     decays: int = 0,
     slow: Callable[[T], None] | None = None,
@@ -66,6 +68,8 @@ def fit(
         Settings, with the key "rate" among them -> a training at its start.
     errors : callable
         Training and validation error of a training as it stands.
+    pairs : int
+        Number of training pairs, which gives an epoch and a patience of "passes".
     decays, slow, measure, validation_time, watch, checkpoint : object
         See `descend`; what the trials chose is kept beside the checkpoint.
 
@@ -87,14 +91,16 @@ def fit(
             kept.mkdir(parents=True, exist_ok=True)
             integrity.write_manifest(kept, _SEARCH, {"files": {}, **choice}, durable=False)
     trained = begin(choice["settled"])
+    beat = rhythm(schedule.epoch, schedule.patience, pairs)
     progress = descend(
         trained,
-        epoch=schedule.epoch,
+        epoch=beat.epoch,
         budget=schedule.budget,
-        patience=schedule.patience,
+        patience=beat.patience,
         decays=decays,
         slow=slow,
         measure=measure,
+        watched="val/rank_loss" if schedule.patience == "passes" else None,
         rate=choice["settled"]["rate"],
         validation_time=validation_time,
         watch=watch,
@@ -108,6 +114,7 @@ def fit(
         "search_seconds": choice["seconds"],
         "triples_per_second": progress.triples / max(progress.seconds, 1e-9),
         "trials": choice["trials"],
+        **{name: n for name, n in beat._asdict().items() if getattr(schedule, name) == "passes"},
         **({"epoch": progress.epoch} if progress.epoch else {}),
         **({"decayed": progress.decayed} if progress.decayed else {}),
         **({"resumed_at": progress.resumed_at} if progress.resumed_at else {}),

@@ -342,10 +342,11 @@ class Sgd:
         return kernel.sweep_of(*(group.kernels for group in groups))(turns)
 
     def _measures(self, totals: NDArray[np.float64]) -> Iterator[tuple[str, float]]:
-        """Yield the mean hinge and the share of violated ones of each group; skipped triples."""
+        """Yield the rate, the mean hinge and the share of violated ones of each group; skipped."""
         yield "train/skipped", float(totals[:, SKIPPED].sum())
-        for prefix, total in zip(self.groups, totals, strict=True):
+        for (prefix, group), total in zip(self.groups.items(), totals, strict=True):
             drawn = max(1.0, total[TRIPLES])
+            yield f"train/{prefix}rate", float(group.settings.rate)
             yield f"train/{prefix}hinge", float(total[HINGE] / drawn)
             yield f"train/{prefix}violated", float(total[VIOLATED] / drawn)
 

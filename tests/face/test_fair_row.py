@@ -95,13 +95,18 @@ def test_defaults_say_in_a_sentence_what_was_learned(task):
     assert fitted.verdict.split(",")[0] in " ".join(str(fitted).split())
 
 
-def test_the_documented_settings_are_patient_and_always_in_the_final(task):
-    assert ssi.SSI().patience == 50
-    assert ssi.SSI().ranker().patience == 50
+def test_the_documented_settings_go_by_passes_and_are_always_in_the_final(task):
+    plain = ssi.SSI(measure="mrr").ranker()
+    assert (plain.epoch, plain.patience, plain.decays, plain.stop_by) == (
+        "passes",
+        "passes",
+        1,
+        "mrr",
+    )
     model = ssi.SSI(auto=True, dimensions=8, budget=1500, random_state=3)
     documented = model.ranker().documented
     assert documented == ssi.SSI(budget=1500)._settings()
-    assert documented["patience"] == 50
+    assert documented["patience"] == "passes"
     fit = model.fit(task).fitted_
     spent = fit.facts["auto"]["triples"] - sum(
         one["triples"] for one in fit.facts["auto"]["trials"]

@@ -330,16 +330,16 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
     task = ssi.Task.of(ssi.read(texts, links), "link")
     with caplog.at_level(logging.DEBUG, "ssi_core"):
         ssi.SSI(rate=1e-30, budget=2000, epoch=500).fit(task)
-        assert ssi.fit(texts, links, ask="link", auto=False, budget=300)
+        assert ssi.fit(texts, links, ask="link", auto=False, budget=1)
     noted = [one for one in caplog.records if "the start stayed the best" in one.message]
     assert noted
     assert {one.levelno for one in noted} == {logging.DEBUG}
-    words = ("fit", texts, "--links", links, "--query-type", "link", "--defaults", "--budget", 301)
+    words = ("fit", texts, "--links", links, "--query-type", "link", "--defaults", "--budget", 2)
     for verbose in ((), ("--verbose",)):
         assert run(library, [*map(str, words), "--out", str(tmp_path / "model"), *verbose]) == DONE
         said = "the start stayed the best" in capsys.readouterr().err
         assert said == bool(verbose)
-        words = (*words[:-1], 302)
+        words = (*words[:-1], 3)
 
 
 def test_the_help_has_the_default_of_the_budget():

@@ -31,14 +31,14 @@ dimensions = 50
 margin = 0.1
 init_std = 0.01
 rates = [0.03]
-rate_by = "validation"
 view = "sublinear:50@30000"
 diagonal_view = "sublinear"
 negatives = 8
-search_budget = 5000
 epoch = 5000
 budget = 15000
-patience = 50
+patience = "passes"
+decays = 1
+stop_by = "map"
 """
 
 
@@ -108,7 +108,9 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
     assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
-    assert plain == {**rest, "view": f"{rest['view']}@30000", "patience": 50}
+    schedule = {"epoch": "passes", "patience": "passes", "decays": 1, "stop_by": "map"}
+    unused = {name: plain[name] for name in ("rate_by", "search_budget")}
+    assert plain == {**rest, **schedule, **unused, "view": f"{rest['view']}@30000"}
     settings = features_of(table, "pairs", "corpus")
     chosen = ssi.SSI(auto=True).ranker()
     assert chosen.name == "auto"

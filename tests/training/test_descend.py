@@ -164,6 +164,49 @@ def test_a_break_does_not_change_a_training_whose_rate_fell(tmp_path):
     assert len(third.fell) == 2
 
 
+class Watched(Scripted):
+    """Observes losses that are a list, too."""
+
+    def __init__(self, errors, losses):
+        super().__init__(errors)
+        self.losses = losses
+
+    def observed(self):
+        return {"val/rank_loss": self.losses[int(self.arrays["x"][0])]}
+
+
+STALLED = [0.5, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
+
+
+def test_a_loss_that_falls_by_a_hundredth_is_waited_for_and_the_best_error_kept():
+    losses = [1.0, 0.9, 0.8, 0.7, 0.699, 0.698, 0.1, 0.1, 0.1]
+    trainee = Watched(STALLED, losses)
+    schedule = {"epoch": 10, "budget": 80, "patience": 2}
+    progress = descend(trainee, watched="val/rank_loss", **schedule)
+    # The loss falls until the third sweep, and too little then.
+    assert (progress.triples, progress.best_at, progress.watched) == (50, 10, 0.7)
+    assert trainee.arrays["x"][0] == 1
+    assert descend(Watched(STALLED, losses), **schedule).triples == 30
+
+
+def test_a_loss_that_falls_slowly_for_long_is_waited_for():
+    losses = [0.996**n for n in range(9)]
+    progress = descend(
+        Watched(STALLED, losses), epoch=1, budget=8, patience=4, watched="val/rank_loss"
+    )
+    assert progress.triples == 8
+
+
+def test_a_break_does_not_change_what_is_waited_for(tmp_path):
+    losses = [1.0, 0.9, 0.8, 0.7, 0.699, 0.698, 0.697, 0.1, 0.1]
+    schedule = {"epoch": 10, "patience": 2, "watched": "val/rank_loss"}
+    for budget in (10, 20, 30, 40, 80):
+        progress = descend(
+            Watched(STALLED, losses), budget=budget, checkpoint=tmp_path / "c", **schedule
+        )
+    assert progress.triples == 50
+
+
 def timed(monkeypatch, sweep, validation):
     """A trainee on a clock of its own: seconds of ten triples, and of a validation."""
     now = [0.0]

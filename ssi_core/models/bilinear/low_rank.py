@@ -142,6 +142,7 @@ class LowRank(Trained):
             grid,
             training.begin,
             training.errors,
+            training.pairs,
             decays=self.decays,
             slow=Sgd.slow,
             measure="rank_loss" if self.stop_by == "rank_loss" else f"{self.stop_by}_error",

@@ -34,9 +34,7 @@ class MapTraining(Training["LowRank"]):
     ) -> None:
         super().__init__(model, task, seed, options)
         if model.stop_by != "rank_loss":
-            self._observe["val/rank_loss"] = self.valid
-            validator = options.judge(task, "valid", model.validation_queries)
-            self.valid = lambda p: validator.error(self._fitted(p), model.stop_by)
+            self._judge_by(model.stop_by)
         self._tasks = {"": task, **others}
         self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
         # Of other words than those of the diagonal a further task is learnt without it.
@@ -50,6 +48,18 @@ class MapTraining(Training["LowRank"]):
             self._read[""] = in_runs(self.data)
         sides = (side for one in others.values() for side in (one.queries, one.documents))
         self.width = max([self.width, *(side.width(model.view) for side in sides)])
+
+    def _judge_by(self, measure: str) -> None:
+        """Validate by a mean, and observe the rank loss of the same ranking."""
+        validator = self._options.judge(self.task, "valid", self.model.validation_queries)
+        means: dict[str, float] = {}
+
+        def error(parameters: Parameters) -> float:
+            means.update(validator.measures(self._fitted(parameters)))
+            return 1 - means[measure]
+
+        self.valid = error
+        self._observe["val/rank_loss"] = lambda parameters: means["rank_loss"]
 
     def _in_its_words(self, other: Task) -> bool:
         """Tell whether queries and documents of a further task are in the diagonal's words."""

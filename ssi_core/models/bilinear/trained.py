@@ -64,8 +64,9 @@ class Trained(Model):
         Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
         where n is the trial that violated the margin, of Y documents
         (`kernels.training.warp.rank_weight`).
-    epoch : int
-        Triples between two validations.
+    epoch : int or "passes"
+        Triples between two validations. "passes": as many as there are training pairs, which is a
+        pass over them, but at least 10,000 and at most 50,000; the fact ``epoch`` says how many.
     validation_time : float or None
         Share of the time that validation may take: the triples between two validations are then a
         multiple of ``epoch``, at most a tenth of the budget, chosen once by the clock, before the
@@ -73,8 +74,10 @@ class Trained(Model):
         chosen, and with that ``epoch`` and no share a training has the same bits. None: ``epoch``.
     budget : int
         Triples at most.
-    patience : int
-        Validations without improvement before the training ends.
+    patience : int or "passes"
+        Validations without improvement before the training ends. "passes": those of five passes
+        over the training pairs, at least of 100,000 triples, where a rank loss that has fallen by a
+        hundredth is an improvement, too; the fact ``patience`` says how many.
     search_budget : int
         Triples of each trial of the search.
     validation_queries : int
@@ -102,10 +105,10 @@ class Trained(Model):
     against: Literal["random", "shown"] = "random"
     negatives_power: Weight | Values[Weight] = 0.0
     warp: bool = False
-    epoch: Triples = 50_000
+    epoch: Triples | Literal["passes"] = 50_000
     validation_time: Part | None = None
     budget: Triples = 1_000_000
-    patience: Count = 5
+    patience: Count | Literal["passes"] = 5
     search_budget: Triples = 50_000
     validation_queries: Count = 500
     pairs: Part = 1.0

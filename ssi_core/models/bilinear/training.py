@@ -31,6 +31,7 @@ class Training(Generic[T]):
         shown = model.view if model.view in views else views[0]
         diagonal = shown if model.diagonal == "none" else model.diagonals_view
         known = share_of_pairs(task, model.pairs)
+        self.pairs = len(known.train)
         self.data = training_data(known, shown, diagonal)
         self.words = task.documents.matrix(diagonal).shape[1]
         sides = (task.queries, task.documents)

@@ -44,6 +44,7 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
+from ssi_core.training.rhythm import rhythm
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Task, Texts, Watch
 
@@ -131,6 +132,7 @@ class WordPairs(Trained):
                 grid,
                 training.begin,
                 training.errors,
+                training.pairs,
                 validation_time=self.validation_time,
                 watch=options.watch,
                 checkpoint=first,
@@ -235,6 +237,7 @@ class _Training(Training[WordPairs]):
     ) -> Sgd:
         """Cut and train again until no row of W has more than p weights; add to the facts."""
         model, parameters = self.model, sgd.parameters
+        beat = rhythm(model.epoch, model.patience, self.pairs)
         rounds: list[dict[str, Any]] = []
         facts["rounds"] = rounds
         while not isinstance(parameters.W, Csr) or longest(parameters.W) > model.entries:
@@ -243,9 +246,9 @@ class _Training(Training[WordPairs]):
             sgd = self.sgd("sparse", parameters, facts, seed)
             progress = descend(
                 sgd,
-                epoch=min(model.epoch, model.round_budget),
+                epoch=min(beat.epoch, model.round_budget),
                 budget=model.round_budget,
-                patience=model.patience,
+                patience=beat.patience,
                 rate=facts["rate"],
                 watch=later(watch, facts["triples"]),
                 checkpoint=checkpoint and checkpoint / f"round-{len(rounds)}",

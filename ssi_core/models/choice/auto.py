@@ -267,8 +267,9 @@ class Auto(Model):
         state = options.checkpoint and options.checkpoint / "documented"
         of_its_own = replace(options, checkpoint=state, watch=None)
         task = halves.learning
-        against = {"against": "shown"} if task.train.weighing == "shown" else {}
-        model = parse(Bilinear, {**self.documented, **against})
+        of_shown = {"against": "shown", "stop_by": "rank_loss"}
+        changes = of_shown if task.train.weighing == "shown" else {}
+        model = parse(Bilinear, {**self.documented, **changes})
         return model.learn(task, np.random.default_rng(seed), of_its_own)
 
     def _final(

@@ -103,7 +103,13 @@ class Softmax(Model):
             return first, second
 
         trained, facts = fitting.fit(
-            self, {}, begin, errors, watch=options.watch, checkpoint=options.checkpoint
+            self,
+            {},
+            begin,
+            errors,
+            len(task.train),
+            watch=options.watch,
+            checkpoint=options.checkpoint,
         )
         facts["threads"] = options.threads
         return fitted(self, task, trained.fitted().arrays, facts)

@@ -74,9 +74,15 @@ def test_the_budget_follows_the_share_of_pairs_that_changed_since_the_champion(c
     [
         ({"budget": 1_000, "epoch": 500}, 500),
         ({"budget": 200, "epoch": 500}, 200),
+        ({"budget": 20_000, "epoch": "passes"}, 10_000),
         ({}, None),
     ],
-    ids=["one epoch at least", "no more than the row has", "a row that learns nothing"],
+    ids=[
+        "one epoch",
+        "no more than the row has",
+        "an epoch of one pass",
+        "a row that learns nothing",
+    ],
 )
 def test_the_budget_of_a_row(chosen, row, budget):
     assert chosen(start="champion", row=row_of(**row)).budget == budget

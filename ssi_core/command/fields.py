@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -21,11 +22,24 @@ import click
 
 from ssi_core.command.measures import Words
 
+
+class _Existing(click.Path):
+    """A path that must exist; where it does not, the nearest that does is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if not Path(value).exists():
+            from ssi_core.command.mistakes import no_such_path
+
+            self.fail(no_such_path(str(value)), param, ctx)
+        return super().convert(value, param, ctx)
+
+
 PATH = click.Path(path_type=Path)
-EXISTING = click.Path(path_type=Path, exists=True)
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING = _Existing(path_type=Path)
+FILE = _Existing(path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
-DIRECTORY = click.Path(path_type=Path, exists=True, file_okay=False)
+DIRECTORY = _Existing(path_type=Path, file_okay=False)
 NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
 """Path that goes to another process, or is written down: the working directory may be another."""
@@ -44,7 +58,7 @@ class _TableFile(click.ParamType[str]):
 TABLE_FILE = _TableFile()
 _PATHS: Mapping[str, click.ParamType[Any]] = {
     "path": click.Path(),
-    "file": click.Path(exists=True, dir_okay=False),
+    "file": _Existing(dir_okay=False),
     "directory": NEW_DIRECTORY,
     "absolute": click.Path(resolve_path=True),
     "table": TABLE_FILE,
@@ -299,7 +313,7 @@ def _kind(one: Setting) -> dict[str, Any]:
     if _is_flag(one):
         return {"is_flag": True}
     if choices := one.said.get("choices"):
-        return {"type": click.Choice(choices)}
+        return {"type": Words(choices)}
     if origin is dict:
         return {"type": click.STRING, "multiple": True, "callback": pairs_of}
     if several and (separator := one.said.get("separator")):
@@ -325,6 +339,43 @@ def _divided(separator: str, kind: click.ParamType[Any]) -> Callable[..., Any]:
         return tuple(kind.convert(part, option, context) for part in parts)
 
     return divided
+
+
+class _Whole(click.types.IntParamType):
+    """A whole number, as a person writes it: 200000, 200_000 or 2e5."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        return super().convert(self.read(value, param, ctx), param, ctx)
+
+    def read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text says."""
+        try:
+            return int(value)
+        except ValueError:
+            with suppress(ValueError):
+                if (number := float(value)).is_integer():
+                    return int(number)
+        self.fail(f"{value!r} is no whole number, such as 10, 200000 or 2e5.", param, ctx)
+
+
+class _WholeRange(_Whole, click.IntRange):
+    """A whole number with bounds."""
+
+
+class _Real(click.types.FloatParamType):
+    """A number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(float(value), param, ctx)
+        except ValueError:
+            self.fail(f"{value!r} is no number, such as 0.5.", param, ctx)
+
+
+class _RealRange(_Real, click.FloatRange):
+    """A number with bounds."""
 
 
 class _NumberOrWord(click.ParamType[Any]):
@@ -373,8 +424,8 @@ def _type(kind: Any, said: Mapping[str, Any], bounds: Mapping[str, Any]) -> clic
     open_ends = {"min_open": "gt" in bounds, "max_open": "lt" in bounds}
     least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
     if least is most is None:
-        return click.INT if kind is int else click.FLOAT
-    range_: Any = click.IntRange if kind is int else click.FloatRange
+        return _Whole() if kind is int else _Real()
+    range_: Any = _WholeRange if kind is int else _RealRange
     ranged: click.ParamType[Any] = range_(least, most, **open_ends)
     return ranged
 
@@ -388,7 +439,11 @@ def pairs_of(
         raise click.BadParameter("a name is there twice", context, option)
     for name, other in pairs.items():
         if not (name and other):
-            raise click.BadParameter(f"{name!r} is not {option.metavar}", context, option)
+            names = str(option.metavar).partition("=")
+            there = f"{name or names[0]}={other or names[2]}"
+            raise click.BadParameter(
+                f"{name!r} is not {option.metavar}. Type: {option.opts[0]} {there}", context, option
+            )
     return pairs
 
 

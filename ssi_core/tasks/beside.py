@@ -102,7 +102,7 @@ def write_pairs_beside(builder: TaskBuilder) -> Mapping[str, Names]:
         if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
                 f"{builder.collection.path}: beside={kind!r}: of its pairs none is left to learn "
-                "from. Ingest more documents, or leave it out (--beside)."
+                "from. Ingest more documents, or leave it out."
             )
     return names
 

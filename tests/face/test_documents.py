@@ -143,9 +143,9 @@ def test_documents_without_a_link_offer_none(expected):
     assert expected.relevant == ("link",)
     alone = ssi.read(["a car", "the moon"])
     assert (alone.relevant, alone.judged, len(alone.links)) == ((), False, 0)
-    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*relevant='self'"):
         ssi.Task.of(alone)
-    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*relevant='self'"):
         ssi.Task.of(alone, relevant="link")
 
 

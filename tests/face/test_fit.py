@@ -238,7 +238,10 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
     assert of_task["arrays/U.npy"] == of_texts["arrays/U.npy"]
     assert of_task["index/documents.parquet"] == of_texts["index/documents.parquet"]
     for words, why in (
-        ((task.path, "--beside", "titles"), "a task is made already, and beside go with texts"),
+        (
+            (task.path, "--beside", "titles"),
+            "a task is made already. Leave out --beside, or name the texts.",
+        ),
         ((task.path, "--links", files / "links.csv"), "links go with files"),
     ):
         code, value = call(*words, *small)
@@ -267,15 +270,15 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         (["--query-type", "judgement"], BAD_INPUT, "judgement"),
         (
             ["--query-type", "link", "--split", "users"],
-            BAD_INPUT,
-            "split='users' with relevant='link'",
+            USAGE,
+            "--split users with relevant='link'",
         ),
-        (["--beside", "poems"], BAD_INPUT, "beside='poems': expected 'anchors'"),
+        (["--beside", "poems"], USAGE, "--beside poems: expected 'anchors'"),
         (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
         (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks': no setting 'links'"),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' takes no --links"),
         (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )

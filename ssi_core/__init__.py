@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used; those of guests stand in their registries."""
     # `from ssi_core import locks` asks here, too, before it looks for the module.
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_meant(name)}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ssi_core.registry import Registry
 
     names: Registry[Any] = Registry("names", {one: f"{home}:{one}" for one, home in _HOMES.items()})
@@ -86,17 +86,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = names[name]
     return value
-
-
-def _meant(name: str) -> str:
-    """Ask for the nearest public name; nothing for a module, which is imported next."""
-    from importlib.util import find_spec
-
-    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
-        return ""
-    from ssi_core.strict import meant
-
-    return f".{meant(name, __all__)}"
 
 
 def __dir__() -> list[str]:

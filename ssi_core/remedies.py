@@ -49,7 +49,7 @@ SETTINGS: Mapping[str, Setting] = {
     "query-type": Setting("fit", "ask", "ssi.fit(docs, {})"),
     "clicks": Setting(_CLICKS, "clicks"),
     "most-broken": Setting(_CLICKS, "most_broken"),
-    "action": Setting(_UBI, "action"),
+    "action": Setting(_UBI, "actions"),
     "shown-by": Setting(_UBI, "shown_by"),
     "beside": Setting(_FEATURES, "beside"),
     "split": Setting(_FEATURES, "split"),

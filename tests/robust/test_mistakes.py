@@ -2,15 +2,20 @@
 
 import contextlib
 import io
+import logging
 import re
 import shlex
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import ssi_core as ssi
 from flows.cli import cli
 from ssi_core.command.verb import run
 from tests.robust import mistakes
 from tests.robust.mistakes import COMMANDS, DONE
+from tests.robust.mistakes_in_python import CALLS
 
 pytestmark = pytest.mark.trains
 
@@ -64,3 +69,42 @@ def test_a_mistake_is_answered_and_its_remedy_works_when_typed(row, place):
     typed = place.filled(row.then.replace("{}", remedy), row.filled)
     code, printed = place.type(typed)
     assert code == DONE, f"{typed}\n{printed}"
+
+
+@pytest.fixture(scope="module")
+def names(place):
+    """What the calls name."""
+    df = pd.read_json(place.here / "articles.jsonl", lines=True)
+    links = pd.read_csv(place.here / "links.csv")
+    (place.here / "a.xyz").write_text("id,text\n1,a car\n")
+    docs = ssi.read(df, links)
+    task = ssi.Task.of(docs, relevant="link")
+    model = ssi.SSI(budget=400).fit(task)
+    asked = {f"q{n}": word for n, word in enumerate(["boats1", "birds1", "music1"] * 5)}
+    relevant = [(q, f"d{n}", 1) for k, q in enumerate(asked) for n in range(k % 3, 40, 8)]
+    judged = {"QUERIES": list(asked.items()), "QRELS": relevant}
+    found = {"df": df, "links": links, "docs": docs, "task": task, "model": model}
+    return {"ssi": ssi, "np": np, "pd": pd, **found, "index": model.index(docs), **judged}
+
+
+@pytest.mark.parametrize("row", CALLS, ids=str)
+def test_a_mistake_in_python_is_answered_and_its_remedy_works_when_called(row, names, caplog):
+    caplog.set_level(logging.WARNING)
+    if row.raised is None:
+        answer = f"{eval(row.code, names)}\n{caplog.text}"
+    else:
+        with pytest.raises(row.raised) as raised:
+            eval(row.code, names)
+        answer = str(raised.value)
+        assert "--" not in answer
+        assert "/ssi-" not in answer
+    assert row.said in answer
+    if not row.then:
+        return
+    found = re.search(row.remedy, answer)
+    assert found, answer
+    remedy = found[1] if row.remedy else ""
+    for name, value in row.filled.items():
+        assert name in remedy
+        remedy = remedy.replace(name, value, 1)
+    assert eval(row.then.replace("{}", remedy), names) is not None

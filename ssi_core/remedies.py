@@ -34,7 +34,7 @@ class Setting(NamedTuple):
 
 
 _TABLE, _CLICKS, _UBI = "data ingest table", "data ingest clicks", "data ingest ubi"
-_FEATURES, _TASK = "data features", "Task.of(docs, {})"
+_FEATURES, _TASK = "data features", "ssi.Task.of(docs, {})"
 
 SETTINGS: Mapping[str, Setting] = {
     "column": Setting(_TABLE, "columns"),

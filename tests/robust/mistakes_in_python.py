@@ -51,11 +51,11 @@ SHORT = "auto=False, budget=400"
 CALLS = (
     # Tasks and models
     Called("ssi.Task.of(ssi.read(df), relevant='link')", ssi.BadInput, "it has no links",
-           r"\((Task\.of\(.+?\)),", "ssi.{}", {"docs": "ssi.read(df)"}),
+           r"\((ssi\.Task\.of\(.+?\)),", "{}", {"docs": "ssi.read(df)"}),
     Called("ssi.Task.of(ssi.read(df))", ssi.BadInput, "it has no links",
-           r"or (ssi\.fit\(.+?\))", "{}", {"docs": "ssi.read(df)", ")": f", {SHORT})"}),
+           r"or (ssi\.fit\(.+?\))", "{}", {"docs": "ssi.read(df)", "3')": f"3', {SHORT})"}),
     Called("ssi.SSI().fit(['a car', 'a road'])", TypeError, "a list, expected a Task",
-           r"task = (.+?);", "ssi.SSI(budget=400).fit({})", {"texts": "df", "=links": "=links"}),
+           r"task = (.+?);", "ssi.SSI(budget=400).fit({})", {"texts": "df"}),
     Called("ssi.SSI().fit(np.zeros((3, 3)), [0, 1, 1])", TypeError, "There is no array of labels y",
            r"or (ssi\.fit\(texts, links\))", "{}",
            {"texts": "df", "links)": f"links, ask='link', {SHORT})"}),
@@ -87,7 +87,7 @@ CALLS = (
     Called("model.encode('car')", AttributeError, "no attribute 'encode'",
            r"take (model\.encode_queries\(texts\))", "{}", {"texts": "['boats1']"}),
     Called("ssi.load('nosuch')", ssi.BadInput, "there is no such directory. Check the path."),
-    Called("ssi.load('.')", ssi.BadInput, ". holds no model", r"Make one: (.+)$", "{}.path",
+    Called("ssi.load('pages.md')", ssi.BadInput, "holds no model", r"Make one: (.+)$", "{}.path",
            {"docs": f"df, links, ask='link', {SHORT}", "directory": "'fitted'"}),
     Called("ssi.load(docs.path)", ssi.BadInput, "holds a collection, and no model",
            r"of it: (.+)$", "{}.path", {").save": f", ask='link', {SHORT}).save",

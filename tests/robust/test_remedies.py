@@ -26,7 +26,7 @@ FOREIGN = {
 """Options of other programs."""
 FUNCTIONS = {
     "model.index": ssi.SSI.index, "index.search": ssi.Index.search,
-    "Task.of": ssi.Task.of, "ssi.Task.of": ssi.Task.of, "ssi.fit": ssi.fit, "ssi.read": ssi.read,
+    "ssi.Task.of": ssi.Task.of, "ssi.fit": ssi.fit, "ssi.read": ssi.read,
 }  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import NoneType, UnionType
@@ -21,6 +20,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import click
 
 from ssi_core.command.measures import Words
+from ssi_core.command.numbers import NumberOrWord, Real, RealRange, Whole, WholeRange
 
 
 class _Existing(click.Path):
@@ -28,18 +28,21 @@ class _Existing(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
-        if not Path(value).exists():
-            from ssi_core.command.mistakes import no_such_path
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            if Path(value).exists():
+                raise
+        from ssi_core.command.mistakes import no_such_path
 
-            self.fail(no_such_path(str(value)), param, ctx)
-        return super().convert(value, param, ctx)
+        self.fail(no_such_path(str(value)), param, ctx)
 
 
 PATH = click.Path(path_type=Path)
-EXISTING = _Existing(path_type=Path)
-FILE = _Existing(path_type=Path, dir_okay=False)
+EXISTING = _Existing(exists=True, path_type=Path)
+FILE = _Existing(exists=True, path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
-DIRECTORY = _Existing(path_type=Path, file_okay=False)
+DIRECTORY = _Existing(exists=True, path_type=Path, file_okay=False)
 NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
 """Path that goes to another process, or is written down: the working directory may be another."""
@@ -58,7 +61,7 @@ class _TableFile(click.ParamType[str]):
 TABLE_FILE = _TableFile()
 _PATHS: Mapping[str, click.ParamType[Any]] = {
     "path": click.Path(),
-    "file": _Existing(dir_okay=False),
+    "file": _Existing(exists=True, dir_okay=False),
     "directory": NEW_DIRECTORY,
     "absolute": click.Path(resolve_path=True),
     "table": TABLE_FILE,
@@ -325,7 +328,7 @@ def _kind(one: Setting) -> dict[str, Any]:
         inner, *_ = get_args(kind)
         return {"type": _type(inner, one.said, {}), "nargs": len(get_args(kind))}
     if others:
-        return {"type": _NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
+        return {"type": NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
     return {"type": _type(kind, one.said, one.said["bounds"])}
 
 
@@ -339,64 +342,6 @@ def _divided(separator: str, kind: click.ParamType[Any]) -> Callable[..., Any]:
         return tuple(kind.convert(part, option, context) for part in parts)
 
     return divided
-
-
-class _Whole(click.types.IntParamType):
-    """A whole number, as a person writes it: 200000, 200_000 or 2e5."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        return super().convert(self.read(value, param, ctx), param, ctx)
-
-    def read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text says."""
-        try:
-            return int(value)
-        except ValueError:
-            with suppress(ValueError):
-                if (number := float(value)).is_integer():
-                    return int(number)
-        self.fail(f"{value!r} is no whole number, such as 10, 200000 or 2e5.", param, ctx)
-
-
-class _WholeRange(_Whole, click.IntRange):
-    """A whole number with bounds."""
-
-
-class _Real(click.types.FloatParamType):
-    """A number."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        try:
-            return super().convert(float(value), param, ctx)
-        except ValueError:
-            self.fail(f"{value!r} is no number, such as 0.5.", param, ctx)
-
-
-class _RealRange(_Real, click.FloatRange):
-    """A number with bounds."""
-
-
-class _NumberOrWord(click.ParamType[Any]):
-    """A number, or a word that stands for one."""
-
-    name = "number"
-
-    def __init__(self, number: click.ParamType[Any], words: tuple[str, ...]) -> None:
-        self.number, self.words = number, words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word."""
-        if value in self.words or not isinstance(value, str):
-            return value
-        try:
-            return self.number.convert(value, param, ctx)
-        except click.BadParameter:
-            words = " or ".join(map(repr, self.words))
-            least = getattr(self.number, "min", None)
-            bound = "" if least is None else f" of at least {least}"
-            self.fail(f"{value!r} is neither {words} nor a number{bound}", param, ctx)
 
 
 def as_text(value: Any) -> Any:
@@ -424,8 +369,8 @@ def _type(kind: Any, said: Mapping[str, Any], bounds: Mapping[str, Any]) -> clic
     open_ends = {"min_open": "gt" in bounds, "max_open": "lt" in bounds}
     least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
     if least is most is None:
-        return _Whole() if kind is int else _Real()
-    range_: Any = _WholeRange if kind is int else _RealRange
+        return Whole() if kind is int else Real()
+    range_: Any = WholeRange if kind is int else RealRange
     ranged: click.ParamType[Any] = range_(least, most, **open_ends)
     return ranged
 

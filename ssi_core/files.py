@@ -188,7 +188,9 @@ def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
     """
     occupied = directory.exists() and (not directory.is_dir() or any(directory.iterdir()))
     if occupied and not (directory / manifest).is_file():
-        raise Refused(f"{directory} is there and holds no {what}; it is left alone. Name another.")
+        raise Refused(
+            f"{directory} is there and holds no {what}; it is left alone. Name another directory."
+        )
     with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
         with _beside(directory) as beside:

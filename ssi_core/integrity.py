@@ -23,6 +23,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ssi_core import cache, files, system
+from ssi_core.held import lacking
 from ssi_core.types import BadInput
 
 Records: TypeAlias = Mapping[str, tuple[int, str]]
@@ -137,7 +138,7 @@ def open_sealed(directory: Path, manifest: str, what: str, remedy: str) -> dict[
         It has no manifest, or something of it was changed; see `check_directory`.
     """
     if not (directory / manifest).exists():
-        raise BadInput(f"{directory} holds no {what}: it has no {manifest}. Check the path.")
+        raise BadInput(lacking(directory, what))
     facts = read_manifest(directory, manifest, remedy)
     check_directory(directory, manifest, facts["files"], remedy)
     return facts

@@ -27,6 +27,8 @@ from typing import Any
 
 from ssi_core import files, integrity, locks, root
 from ssi_core.code import digest_of
+from ssi_core.held import lacking
+from ssi_core.remedies import offers
 from ssi_core.types import BadInput, Refused
 
 MANIFEST = "artefact.json"
@@ -107,10 +109,7 @@ def read(path: Path, kind: str | None = None) -> Artefact:
     path = Path(path)
     remedy = f"Remove {path} and make it again."
     if not (path / MANIFEST).exists():
-        raise BadInput(
-            f"{path} is no artefact: it has no {MANIFEST}. Make it first ('ssi --help' lists the "
-            "commands), or check the path."
-        )
+        raise BadInput(lacking(path, kind or "artefact"))
     manifest = integrity.read_manifest(path, MANIFEST, remedy)
     wrong = [name for name, of in _FACTS.items() if not isinstance(manifest.get(name), of)]
     if wrong:
@@ -119,7 +118,7 @@ def read(path: Path, kind: str | None = None) -> Artefact:
             f"of ssi may have written it. {remedy}"
         )
     if kind is not None and manifest["kind"] != kind:
-        raise BadInput(f"{path} is a {manifest['kind']!r} artefact, expected {kind!r}.")
+        raise BadInput(lacking(path, kind))
     integrity.check_directory(path, MANIFEST, manifest["files"], remedy)
     return Artefact(path, *(manifest[name] for name in _FACTS))
 
@@ -220,7 +219,8 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
         return None
     if not (path / MANIFEST).exists():
         raise Refused(
-            f"{path} is there and is not an artefact of ssi; it is left alone. Name another."
+            f"{path} is there and is not an artefact of ssi; it is left alone. Name another "
+            "directory."
         )
     artefact = read(path)
     if artefact.kind == kind and artefact.key == key:
@@ -230,7 +230,9 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
         return None
     raise Refused(
         f"{path} holds a {artefact.kind} made from other input, settings or code "
-        f"(key {artefact.key[:12]}, wanted {key[:12]}). Use --force to replace it, or name another."
+        f"(key {artefact.key[:12]}, wanted {key[:12]}). "
+        f"{'Type --force to replace it' if offers('--force') else 'Remove it'}, or name another "
+        "directory."
     )
 
 

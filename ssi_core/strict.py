@@ -1,6 +1,7 @@
 """Read settings strictly, by pydantic: an error names the key, its value, and what was expected.
 
-Lists become tuples and whole numbers floats where a field wants them; nothing else is converted.
+Lists become tuples, whole numbers floats, and floats such as 2e5 whole numbers, where a field wants
+them; nothing else is converted.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from typing import Any, ParamSpec, TypeVar, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from ssi_core.remedies import spelled
 from ssi_core.types import BadInput
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_ALIKE = 0.57
+"""Likeness from which a name may be meant: that of dims and dimensions."""
 
 
 def read(kind: type[T], values: Any, where: str) -> T:
@@ -67,7 +72,7 @@ def converted(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     taken = {}
     for name, value in values.items():
         try:
-            taken[name] = _adapters(kind)[name].validate_python(_as_tuple(value), strict=True)
+            taken[name] = _as(_adapters(kind)[name], _as_tuple(value))
         except ValidationError as error:
             raise ValueError(f"{name}={value!r}: {_expected(error.errors())}") from None
     return taken
@@ -97,7 +102,8 @@ def faults(error: ValidationError) -> str:
         if several[0]["type"] == "missing":
             parts.append(f"{name} is missing")
         else:
-            parts.append((f"{name}={several[0]['input']!r}: " if name else "") + _expected(several))
+            value = several[0]["input"]
+            parts.append((f"{spelled(name, value)}: " if name else "") + _expected(several))
     return "; ".join(parts)
 
 
@@ -109,11 +115,17 @@ def instead(name: str, known: Iterable[str]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """Ask for the nearest of some names, with a blank before it; nothing where none is near."""
+    near = nearest(name, known)
+    return "" if near is None else f" Did you mean {cut(near)!r}?"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the nearest of some names; None where none is near."""
     folded = {one.lower(): one for one in known}
     start = str(name).lower()
-    close = difflib.get_close_matches(start, folded, 1)
+    close = difflib.get_close_matches(start, folded, 1, _ALIKE)
     close = close or [one for one in folded if len(start) > 2 and one.startswith(start)]
-    return f" Did you mean {cut(folded[close[0]])!r}?" if close else ""
+    return folded[close[0]] if close else None
 
 
 def named(function: Callable[P, T]) -> Callable[P, T]:
@@ -160,6 +172,16 @@ def tables(value: Any, where: str) -> list[dict[str, Any]]:
 def _adapters(kind: type) -> Mapping[str, TypeAdapter[Any]]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}
+
+
+def _as(adapter: TypeAdapter[Any], value: Any) -> Any:
+    """Return a value as a field wants it; 2e5 is a whole number, too."""
+    try:
+        return adapter.validate_python(value, strict=True)
+    except ValidationError:
+        if isinstance(value, float) and value.is_integer():
+            return adapter.validate_python(int(value), strict=True)
+        raise
 
 
 def _as_tuple(value: Any) -> Any:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.remedies import typed_call
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -134,10 +136,13 @@ class Texts:
         return len(self.ids)
 
     def matrix(self, view: str) -> TextMatrix:
-        """Rows of one view; ValueError names the views there are."""
+        """Rows of one view; `BadInput` names the views there are."""
         if view not in self.matrices:
-            known = ", ".join(sorted(self.matrices))
-            raise ValueError(f"view={view!r} is not in this task; it has: {known}")
+            known = sorted(self.matrices)
+            raise BadInput(
+                f"view={view!r} is not in this task; it has: {', '.join(known)}. Make a task that "
+                f"has it: {typed_call('data features', views=[*known, view])}"
+            )
         return self.matrices[view]
 
     def width(self, view: str) -> int:

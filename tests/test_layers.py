@@ -33,11 +33,11 @@ LINES = [
     {"parts"},
     {"store", "resources", "store_listing", "verify"},
     {"integrity", "code", "pool", "bounds"},
-    {"files", "locks", "root", "strict", "threads"},
+    {"files", "held", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
-    {"cache", "registry"},
+    {"cache", "registry", "remedies"},
     {"system"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}

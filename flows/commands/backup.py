@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from flows import environment
-from ssi_core.command.fields import NEW_FILE, argument, option
+from ssi_core.command.fields import FILE, NEW_FILE, argument, option
 from ssi_core.command.verb import Outcome, progress, verb
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def backup(given: BackupSettings) -> Outcome:
 class RestoreSettings:
     """Settings of ``ssi ops restore``."""
 
-    archive: Path = argument("ARCHIVE", type=NEW_FILE)
+    archive: Path = argument("ARCHIVE", type=FILE)
 
 
 @verb(

@@ -24,6 +24,7 @@ from flows.servers.database_lock import hold
 from flows.storage import relocation, sqlite
 from ssi_core import locks, private, store
 from ssi_core.errors import chain_of
+from ssi_core.strict import instead
 from ssi_core.types import BadInput, Refused
 
 logger = logging.getLogger(__name__)
@@ -205,7 +206,8 @@ def known_experiment(name: str) -> str:
         experiment = client().get_experiment_by_name(name)
     if experiment is None:
         known = sorted(e.name for e in client().search_experiments() if e.name != "Default")
-        raise BadInput(f"no experiment {name!r} in {shown(tracking_uri())}; there are: {known}.")
+        where = f"{shown(tracking_uri())}: no experiment {instead(name, known)}"
+        raise BadInput(where if known else f"{where} 'ssi lab pipeline' makes some.")
     return str(experiment.experiment_id)
 
 

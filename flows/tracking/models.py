@@ -117,9 +117,11 @@ def model_directory(model: str) -> Path:
         if not place.is_dir():
             _download(logged, place)
     except MlflowException as error:
+        file = ", but a file" if Path(model).is_file() else ""
         raise BadInput(
-            f"no model {model!r}: {error.message} A model is a directory, the id of a run, or "
-            "models:/NAME@ALIAS."
+            f"no model {model!r}: it is no directory{file}, and MLflow says: "
+            f"{error.message.rstrip('.')}. A model is a directory that 'ssi fit' wrote, the id of "
+            "a run, or models:/NAME@ALIAS."
         ) from error
     return place / "artifacts" / "model"
 

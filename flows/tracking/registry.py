@@ -217,7 +217,10 @@ def _register(run_id: str, model: str, why: str, tags: Mapping[str, str]) -> str
     try:
         run = client().get_run(run_id)
     except MlflowException as error:
-        raise BadInput(f"no run {run_id!r}: {error.message}") from error
+        raise BadInput(
+            f"no run {run_id!r}: {error.message.rstrip('.')}. 'ssi ops ui' shows those that "
+            "there are."
+        ) from error
     logged, card = model_of(run), card_of(run, why)
     client().log_text(run_id, card, "card.md")
     _create(model)

@@ -9,6 +9,7 @@ import click
 
 from ssi_core.command.data import artefact_outcome
 from ssi_core.command.fields import DIRECTORY, NEW_DIRECTORY, argument, option
+from ssi_core.command.measures import Words
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.options import FORCE, INDEX
 from ssi_core.command.verb import Outcome, progress, verb
@@ -20,7 +21,7 @@ class ExportSettings:
     """Settings of ``ssi export``."""
 
     model: str = argument("MODEL")
-    to: str = option(..., "Engine or format to write for.", type=click.Choice(tuple(TARGETS)))
+    to: str = option(..., "Engine or format to write for.", type=Words(tuple(TARGETS)))
     out: Path = option(..., "Directory to write.", type=NEW_DIRECTORY)
     index: Path | None = INDEX
     documents: Path | None = option(
@@ -70,6 +71,7 @@ def export(given: ExportSettings) -> Outcome:
     """
     from ssi_core.export.documents import of_collection, of_index
     from ssi_core.export.exporting import Settings, export_model
+    from ssi_core.held import lacking
     from ssi_core.models import load_model
     from ssi_core.models.content import content_of
     from ssi_core.serving.index import open_index
@@ -88,9 +90,8 @@ def export(given: ExportSettings) -> Outcome:
         place = index_of(directory, given.index)
         if place is None:
             raise BadInput(
-                f"{given.index or directory / 'index'} holds no index of documents. Make one "
-                "(ssi data index MODEL --task TASK --out DIR) and name it, or name a "
-                "collection by --documents."
+                f"{lacking(given.index or directory, 'index')} Or name a collection: "
+                "--documents DIR"
             )
         texts = of_index(fitted, open_index(place))
     with progress("export") as on_progress:

@@ -20,12 +20,29 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import click
 
 from ssi_core.command.measures import Words
+from ssi_core.command.numbers import NumberOrWord, Real, RealRange, Whole, WholeRange
+
+
+class _Existing(click.Path):
+    """A path that must exist; where it does not, the nearest that does is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            if Path(value).exists():
+                raise
+        from ssi_core.command.mistakes import no_such_path
+
+        self.fail(no_such_path(str(value)), param, ctx)
+
 
 PATH = click.Path(path_type=Path)
-EXISTING = click.Path(path_type=Path, exists=True)
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING = _Existing(exists=True, path_type=Path)
+FILE = _Existing(exists=True, path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
-DIRECTORY = click.Path(path_type=Path, exists=True, file_okay=False)
+DIRECTORY = _Existing(exists=True, path_type=Path, file_okay=False)
 NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
 """Path that goes to another process, or is written down: the working directory may be another."""
@@ -44,7 +61,7 @@ class _TableFile(click.ParamType[str]):
 TABLE_FILE = _TableFile()
 _PATHS: Mapping[str, click.ParamType[Any]] = {
     "path": click.Path(),
-    "file": click.Path(exists=True, dir_okay=False),
+    "file": _Existing(exists=True, dir_okay=False),
     "directory": NEW_DIRECTORY,
     "absolute": click.Path(resolve_path=True),
     "table": TABLE_FILE,
@@ -299,7 +316,7 @@ def _kind(one: Setting) -> dict[str, Any]:
     if _is_flag(one):
         return {"is_flag": True}
     if choices := one.said.get("choices"):
-        return {"type": click.Choice(choices)}
+        return {"type": Words(choices)}
     if origin is dict:
         return {"type": click.STRING, "multiple": True, "callback": pairs_of}
     if several and (separator := one.said.get("separator")):
@@ -311,7 +328,7 @@ def _kind(one: Setting) -> dict[str, Any]:
         inner, *_ = get_args(kind)
         return {"type": _type(inner, one.said, {}), "nargs": len(get_args(kind))}
     if others:
-        return {"type": _NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
+        return {"type": NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
     return {"type": _type(kind, one.said, one.said["bounds"])}
 
 
@@ -325,27 +342,6 @@ def _divided(separator: str, kind: click.ParamType[Any]) -> Callable[..., Any]:
         return tuple(kind.convert(part, option, context) for part in parts)
 
     return divided
-
-
-class _NumberOrWord(click.ParamType[Any]):
-    """A number, or a word that stands for one."""
-
-    name = "number"
-
-    def __init__(self, number: click.ParamType[Any], words: tuple[str, ...]) -> None:
-        self.number, self.words = number, words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word."""
-        if value in self.words or not isinstance(value, str):
-            return value
-        try:
-            return self.number.convert(value, param, ctx)
-        except click.BadParameter:
-            words = " or ".join(map(repr, self.words))
-            least = getattr(self.number, "min", None)
-            bound = "" if least is None else f" of at least {least}"
-            self.fail(f"{value!r} is neither {words} nor a number{bound}", param, ctx)
 
 
 def as_text(value: Any) -> Any:
@@ -373,8 +369,8 @@ def _type(kind: Any, said: Mapping[str, Any], bounds: Mapping[str, Any]) -> clic
     open_ends = {"min_open": "gt" in bounds, "max_open": "lt" in bounds}
     least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
     if least is most is None:
-        return click.INT if kind is int else click.FLOAT
-    range_: Any = click.IntRange if kind is int else click.FloatRange
+        return Whole() if kind is int else Real()
+    range_: Any = WholeRange if kind is int else RealRange
     ranged: click.ParamType[Any] = range_(least, most, **open_ends)
     return ranged
 
@@ -388,7 +384,11 @@ def pairs_of(
         raise click.BadParameter("a name is there twice", context, option)
     for name, other in pairs.items():
         if not (name and other):
-            raise click.BadParameter(f"{name!r} is not {option.metavar}", context, option)
+            names = str(option.metavar).partition("=")
+            there = f"{name or names[0]}={other or names[2]}"
+            raise click.BadParameter(
+                f"{name!r} is not {option.metavar}. Type: {option.opts[0]} {there}", context, option
+            )
     return pairs
 
 

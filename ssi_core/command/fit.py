@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ssi_core.command.fields import EXISTING, NEW_DIRECTORY, argument, option
+from ssi_core.command.measures import Words
 from ssi_core.command.options import SEED
 from ssi_core.command.verb import Outcome, settings, verb
 from ssi_core.export.targets import TARGETS
@@ -124,7 +125,7 @@ class FitSettings:
         "Also write the documents for an engine, as 'ssi export' does. Can be repeated.",
         flag="--export",
         metavar="TARGET DIR",
-        type=(click.Choice(tuple(TARGETS)), NEW_DIRECTORY),
+        type=(Words(tuple(TARGETS)), NEW_DIRECTORY),
     )
     force: bool = option(False, "Overwrite other exports in the directories of --export.")
 
@@ -183,8 +184,10 @@ def fit(given: FitSettings) -> Outcome:
             random_state=given.seed,
             threads=settings().threads or 1,
         )
+    except BadInput:
+        raise
     except ValueError as error:
-        raise BadInput(str(error)) from error
+        raise click.UsageError(str(error)) from error
     index = fitted.save(given.out)
     written = [index.export(target, place, force=given.force) for target, place in given.exports]
     value = _value(fitted, given.out) | {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +28,17 @@ class _Sources(Verbs):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the verb of a source."""
         return _verb(cmd_name) if cmd_name in self.list_commands(ctx) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb of a source; a file in its place is refused with the source it is of."""
+        if args[0] not in self.list_commands(ctx) and Path(args[0]).exists():
+            from ssi_core.corpus.sources import source_of
+
+            words = shlex.join([source_of(Path(args[0])), *args])
+            raise click.UsageError(f"Name the source first: ssi data ingest {words}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

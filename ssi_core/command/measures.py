@@ -27,6 +27,13 @@ class Words(click.Choice[str]):
         key = measure_key(value)
         return super().convert(key if key in self.choices else value, param, ctx)
 
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return what a person is told of a wrong word: the nearest, and all."""
+        from ssi_core.strict import meant
+
+        said = super().get_invalid_choice_message(value, ctx)
+        return f"{said}{meant(str(value), self.choices)}"
+
 
 def metrics(report: Report, side: str) -> dict[str, float]:
     """Return SIDE/MEASURE -> value, and SIDE/MEASURE_se -> its standard error.

@@ -25,6 +25,7 @@ from ssi_core.command.signals import TERMINATED, code_of, terminable
 from ssi_core.errors import chain_of
 from ssi_core.face.show import shown
 from ssi_core.registry import load
+from ssi_core.remedies import reading
 from ssi_core.root import root
 from ssi_core.threads import threads
 
@@ -145,15 +146,14 @@ class Verb(_Teaching):
         self._declared = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; an old spelling of an option is refused with the new one."""
+        """Read the arguments; a wrong use is refused with what is to be typed."""
         words = [*args]
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            from ssi_core.command.spellings import refuse_old
+        except click.UsageError as error:
+            from ssi_core.command.mistakes import answered
 
-            refuse_old(ctx, words)
-            raise error
+            raise answered(error, self, ctx, words) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb and print what it found; logs and foreign prints go to standard error."""
@@ -165,6 +165,7 @@ class Verb(_Teaching):
             with ExitStack() as stack:
                 if self.ends:
                     stack.enter_context(progress(self.name or ""))
+                stack.enter_context(reading(*_of(self, ctx)))
                 for held in AROUND:
                     stack.enter_context(held())
                 stack.enter_context(threads(chosen.threads))
@@ -177,6 +178,12 @@ class Verb(_Teaching):
         """Call the function with its settings."""
         given = {name: value for name, value in values.items() if value not in (None, (), {})}
         return self.run(*(_built(kind, given) for kind in self.settings))
+
+
+def _of(verb: click.Command, ctx: click.Context) -> tuple[str, set[str]]:
+    """Return the name of a verb, and its options."""
+    options = {flag for param in verb.params for flag in (*param.opts, *param.secondary_opts)}
+    return ctx.command_path.partition(" ")[2], options
 
 
 def _built(kind: Any, given: Mapping[str, Any]) -> Any:
@@ -273,11 +280,11 @@ class Verbs(_Teaching, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb that is meant; an old spelling is refused with the new one."""
-        if self.get_command(ctx, args[0]) is None:
-            from ssi_core.command.spellings import refuse_old
+        """Return the verb that is meant; another is refused with the nearest."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            from ssi_core.command.mistakes import refuse_verb
 
-            refuse_old(ctx, args)
+            refuse_verb(self, ctx, args)
         return super().resolve_command(ctx, args)
 
 

@@ -21,12 +21,13 @@ import polars as pl
 
 from ssi_core import collection, files, store
 from ssi_core.collection import PartWriter
+from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 
 TABLE = "read"
 _KEY = "read.json"
-REMEDY = "Ingest without it (no --since), or remove it."
+REMEDY = "Ingest without it, or remove it."
 _log = logging.getLogger(__name__)
 _OWN: dict[str, pl.DataType] = {"digest": pl.Binary(), "id": pl.String()}
 
@@ -131,7 +132,7 @@ def kept_by(path: Path, source: str, name: str, key: str) -> dict[str, Any] | st
     if known != source:
         raise BadInput(
             f"{path}: its documents are of {known!r}, not of a {source}. Name a collection of an "
-            f"earlier state of the same {source} (--since), or none."
+            f"earlier state of the same {source} ({typed('since')}), or none."
         )
     manifest = files.read_object(path / name, REMEDY) if (path / name).exists() else {}
     if manifest.get("key") == key:

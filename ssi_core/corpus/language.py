@@ -109,7 +109,7 @@ def name_languages(collection: Path, sides: Sequence[str]) -> dict[str, str]:
 
 def _in_words(code: str, texts: int) -> str:
     how = "words between blanks; " if code == PLACEHOLDER else ""
-    return f"{code} ({how}guessed from the script of {texts:,} texts; --language to change)"
+    return f"{code} ({how}guessed from the script of {texts:,} texts)"
 
 
 def _rewrite(part: Path, code: str) -> None:

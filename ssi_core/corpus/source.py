@@ -160,12 +160,12 @@ class Tabular(Source):
     @field_validator("columns")
     @classmethod
     def _known(cls, columns: dict[str, str]) -> dict[str, str]:
+        from ssi_core.strict import instead
+
         roles = cls.roles() if columns else ()
-        for role, name in columns.items():
+        for role in columns:
             if role not in roles:
-                raise ValueError(
-                    f"{role}={name} is not ROLE=NAME with a ROLE of {', '.join(roles)}"
-                )
+                raise ValueError(f"no role {instead(role, roles).rstrip('.')}")
         return columns
 
     @property

@@ -14,6 +14,7 @@ import polars as pl
 from ssi_core import collection
 from ssi_core.corpus.language import guess_language
 from ssi_core.corpus.links import count_anchors
+from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
@@ -111,9 +112,11 @@ def _write_documents(
             labelled.write(kept)
         labelled.close()
     if not len(seen):
+        if not skipped:
+            raise BadInput(f"{where}: no document is in it. Give documents that have a text.")
         raise BadInput(
             f"{where}: no document has an id and a text ({_told(skipped)}). Give documents that "
-            "have some, or say which columns they are in."
+            f"have some, or say which columns they are in: {typed('column', {'text': 'NAME'})}"
         )
     building.counts["documents"] = len(seen)
     building.counts["documents_found"] = len(seen) + skipped.total()
@@ -223,11 +226,12 @@ def _write_links(
         raise BadInput(
             f"{where}: none of its {seen:,} links is between two documents ({_told(skipped)}"
             f"{'; such as ' + shown if shown else ''}). Links name documents by their id, or else "
-            "by URL or title; say which columns have the two ends."
+            "by URL or title. Say which columns have the two ends: "
+            + typed("column", {"source": "NAME", "target": "NAME"})
         )
     if shown:
         ends_lost = skipped["link_source_is_no_document"] + skipped["link_target_is_no_document"]
-        _log.warning("%s: %d links lead to no document, such as %s", where, ends_lost, shown)
+        _log.warning("%s: %d links lead to no document, such as %s", where.stem, ends_lost, shown)
     building.counts["links"] = len(once)
     building.counts["links_found"] = seen
     building.skipped.update(sorted((skipped + Counter()).items()))
@@ -281,4 +285,4 @@ def _parts(
 
 def _told(skipped: Counter[str]) -> str:
     counts = [f"{n:,} {name.replace('_', ' ')}" for name, n in sorted(skipped.items()) if n]
-    return ", ".join(counts) or "there is none"
+    return ", ".join(counts)

@@ -14,6 +14,7 @@ import polars as pl
 
 from ssi_core import files, store
 from ssi_core.evaluation.trec import escape
+from ssi_core.remedies import typed_call
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.reading import raw_texts, texts_at
 from ssi_core.tasks.spec import ANCHOR, JUDGEMENT, SELF, TITLES
@@ -36,7 +37,7 @@ def write_texts(task: Task, directory: Path) -> tuple[Path, Path]:
         The queries are drawn words, without ids of their own, or texts that the task does not keep.
     """
     if task.path is None:
-        raise BadInput("this task is in memory only. Make it with 'ssi data features' first.")
+        raise BadInput(f"this task is in memory only. Make it first: {typed_call('data features')}")
     settings = store.read(task.path, "task").configuration
     if not task.same and task.queries.ids.n_unique() < len(task.queries):
         raise BadInput(

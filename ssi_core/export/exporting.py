@@ -21,6 +21,7 @@ from ssi_core.export.targets import TARGETS
 from ssi_core.export.terms import Bounds, layout_of
 from ssi_core.export.writing import Material, Target
 from ssi_core.models.base import FittedModel, require_served
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput, Progress
 
 KIND = "export"
@@ -92,7 +93,9 @@ def export_model(
         parts, reason = _parts(fitted)
         if settings.expand is not None:
             if reason is not None:
-                raise BadInput(f"model {fitted.model.name!r}: {reason}. Export without --expand.")
+                raise BadInput(
+                    f"model {fitted.model.name!r}: {reason}. Export without {typed('expand')}."
+                )
             parts, read, layout = lightened(fitted, parts, documents, layout, settings.expand)
         if former is None:
             target.first(building.path, layout)
@@ -163,7 +166,7 @@ def _require_same(former: Path, model: str, settings: Settings) -> None:
     if artefact.parents.get("model") != model:
         raise BadInput(
             f"{former}: an export of another model. Name an export of this one, or export all "
-            "documents anew, without --bounds."
+            f"documents anew, without {typed('bounds')}."
         )
     for name in ("to", "expand"):
         if artefact.configuration.get(name) != getattr(settings, name):

@@ -17,6 +17,7 @@ from ssi_core.export.documents import Documents
 from ssi_core.export.parts import Latent, Part, Words
 from ssi_core.export.terms import Layout, joined
 from ssi_core.models.base import FittedModel
+from ssi_core.remedies import typed
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import BadInput, Float32, TextMatrix
 
@@ -38,8 +39,8 @@ def lightened(
     latent = [part for part in parts if isinstance(part, Latent)]
     if len(latent) != 1 or latent[0].unit:
         raise BadInput(
-            f"model {fitted.model.name!r}: --expand needs a model with U'V, in which the latent "
-            "vector of a query is a sum over its words. Export it without --expand."
+            f"model {fitted.model.name!r}: {typed('expand')} needs a model with U'V, in which the "
+            "latent vector of a query is a sum over its words. Export it without it."
         )
     [part] = latent
     words = list(fitted.view(part.view, "query").words)

@@ -32,6 +32,7 @@ from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.models.base import FittedModel
+from ssi_core.remedies import typed_call
 from ssi_core.scoring.vectors import Inner, Likelihood, RankSum, TwoStage, Vectors
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Texts
 
@@ -71,7 +72,8 @@ class Layout:
         if len(longest.encode()) + 2 > LONGEST:
             raise BadInput(
                 f"the word {longest[:40]}... has {len(longest.encode()):,} bytes, and an engine "
-                f"takes {LONGEST:,}. Make the task with fewer words: 'ssi data features --words'."
+                f"takes {LONGEST:,}. Make the task with fewer words: "
+                + typed_call("data features", words=30_000)
             )
         below = [f"m_{words[column]}" for column in self.negative]
         return [*words, *below, *(f"{sign}_{k}" for sign in "pn" for k in range(self.latent))]

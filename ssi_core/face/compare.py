@@ -285,8 +285,7 @@ def _report(label: str, ranker: Estimator, task: Task, how: Mapping[str, Any]) -
     fitted, divisions = getattr(ranker, "folds_", []), task.divisions
     if len(fitted) != len(divisions):
         raise BadInput(
-            f"{label}: {len(fitted)} models for the {len(divisions)} divisions of task {task.path}."
-            " Fit it on this task."
+            f"{label} is not fitted on this task, {task.path}. Fit it: ssi.{ranker!r}.fit(task)"
         )
     with limited(how["threads"]):
         return pooled(

@@ -12,8 +12,10 @@ import polars as pl
 
 from ssi_core import store
 from ssi_core.collection import ANCHOR, JUDGEMENT, KIND, has_title, open_collection
+from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, LOG
 from ssi_core.face import frames, progress
 from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
+from ssi_core.remedies import spelled, typed
 from ssi_core.store import Artefact
 from ssi_core.strict import instead
 from ssi_core.text.fields import ANCHORS, HEADINGS, TEXT, TITLE, URL
@@ -23,6 +25,8 @@ _FIRST, _BEGINNING = 3, 160
 """Documents that are shown, and characters of their texts."""
 _LOOKED_AT = 1000
 """Documents that are looked at for the fields that they have."""
+_SHARED = ("links", "documents", "columns", "labels", "language")
+"""Settings that are arguments of `read`; a source may be without them."""
 _ALSO = ("links", "queries", "judgements", "clicks")
 """Counts that say what documents have beside their texts."""
 
@@ -192,9 +196,11 @@ def read(
         given["documents"] = (texts if isinstance(texts, Documents) else read(texts)).path
     if source is None and path is not None and (path / store.MANIFEST).is_file():
         if given:
-            raise BadInput(f"{path}: {', '.join(given)} go with files. Leave them out.")
+            raise BadInput(
+                f"{path}: {', '.join(map(spelled, given))} go with files. Leave them out."
+            )
         return Documents(store.read(path, KIND))
-    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder, frames.unnamed(Path(folder)):
         given |= _files(documents, links, columns or {}, Path(folder))
         return Documents(read_source(source, given, None if out is None else Path(out)))
 
@@ -248,11 +254,17 @@ def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None 
 def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping[str, Any]) -> str:
     """Return what to say of a setting that a source does not have."""
     if setting == "documents" and "paths" in settings:
+        columns = typed("column", {"query": "NAME", "document": "NAME"})
         return (
             f"{settings['paths'][0]}: texts go with a log, and this looks like {name!r}. Give it "
-            "without texts; or say that it is a log, and which column is which: source='clicks' "
-            "(--source clicks), columns={'query': NAME, 'document': NAME} (--column query=NAME)."
+            f"without texts; or say that it is a log, and which column is which: "
+            f"{typed('source', 'clicks')}, {columns}"
         )
+    if setting in {*DOCUMENTS, *ENDS, *LOG} and isinstance(settings[setting], str):
+        column = typed("column", {setting: settings[setting]})
+        return f"source {name!r}: the role of a column is said by {column}"
+    if setting in _SHARED:
+        return f"source {name!r} takes no {spelled(setting)}. Leave it out."
     return f"source {name!r}: no setting {instead(setting, known)}"
 
 
@@ -260,6 +272,8 @@ def _paths(data: Any) -> list[Path] | None:
     """Return the files that are meant; None for what is in memory."""
     if data is None:
         return []
+    if isinstance(data, str) and "://" in data:
+        raise BadInput(f"{data}: it is an address. Download it, and give the file.")
     if isinstance(data, str | Path):
         return [Path(data)]
     if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -44,7 +44,7 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
     if isinstance(texts, Documents):
         read = texts_in_views(documents_of(open_collection(texts.path)), views)
     else:
-        read = texts_of(_strings(texts), views)
+        read = texts_of(strings(texts), views)
     embed = fitted.embed_queries if side == "query" else fitted.embed_documents
     vectors = refuse_nan(embed(read), side)
     words, rows = vectors.sparse, len(vectors)
@@ -57,15 +57,15 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
     )
 
 
-def _strings(texts: Sequence[str]) -> list[str]:
-    strings = [texts] if isinstance(texts, str) else list(texts)
-    for place, one in enumerate(strings):
+def strings(texts: object) -> list[str]:
+    """Return texts as a list; `BadInput` where one is no text."""
+    if not isinstance(texts, Iterable):
+        raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
+    several = [texts] if isinstance(texts, str) else list(texts)
+    for place, one in enumerate(several):
         if not isinstance(one, str):
-            raise BadInput(
-                f"texts[{place}]: a {type(one).__name__}, expected str. Give a list of texts, or "
-                "what ssi.read(...) returned."
-            )
-    return strings
+            raise BadInput(f"texts[{place}]: a {type(one).__name__}, expected str.")
+    return several
 
 
 def _require_products(fitted: FittedModel) -> None:

@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from ssi_core.serving.index import Storage
 
 
+_INSTEAD = {
+    "predict": "search with model.index(docs).search(text)",
+    "encode": "take model.encode_queries(texts) or model.encode_documents(texts)",
+    "transform": "take model.encode_queries(texts) or model.encode_documents(texts)",
+    "fit_transform": "take model.fit(task).encode_documents(texts)",
+    "score": "compare on the test side with ssi.compare([model], task)",
+    "search": "search with model.index(docs).search(text)",
+}
+"""Methods that other libraries have -> what does their work here."""
+
+
 class Estimator:
     """Base of the estimators: parameters are the arguments of the constructor, and attributes.
 
@@ -265,6 +276,7 @@ class Estimator:
         if name.endswith("_") and fitted is not None and name[:-1] in fitted.arrays:
             return fitted.arrays[name[:-1]]
         why = "" if fitted is not None or not name.endswith("_") else "; call fit(task) first"
+        why = f"; {_INSTEAD[name]}" if name in _INSTEAD else why
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{why}")
 
     def _repr_html_(self) -> str:

@@ -18,7 +18,9 @@ from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.face import frames
 from ssi_core.face.documents import Documents, read, read_source
 from ssi_core.face.task import Task
+from ssi_core.held import held_in
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.remedies import spelled, typed
 from ssi_core.tasks.spec import fields_of, only_relevant
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput
@@ -26,7 +28,7 @@ from ssi_core.views.names import COUNTS
 
 _ENOUGH = {"valid": 30, "test": 100}
 """Wordings of links on a side, without which titles are asked for."""
-_OF_TASK = "task"
+_OF_TASK, _OF_MODEL = "task", "model"
 
 
 def is_searched(source: Documents) -> bool:
@@ -96,8 +98,10 @@ def with_judgements(
     if isinstance(source, Task):
         raise BadInput(f"{source.path}: a task is made already, and queries go with documents.")
     if qrels is None:
-        raise BadInput("queries without judgements: give both (--queries and --qrels).")
-    with tempfile.TemporaryDirectory(prefix="ssi-") as folder:
+        raise BadInput(
+            f"queries without judgements: give both ({typed('queries')} and {typed('qrels')})."
+        )
+    with tempfile.TemporaryDirectory(prefix="ssi-") as folder, frames.unnamed(Path(folder)):
         given = {
             name: _file(data, Path(folder) / f"{name}.jsonl", roles)
             for name, data, roles in (("queries", queries, QUERIES), ("qrels", qrels, JUDGEMENTS))
@@ -116,23 +120,26 @@ def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
 def opened(data: Documents | Task | frames.Texts, given: Mapping[str, Any]) -> Documents | Task:
     """Return the documents or the task that are meant; files are read."""
     path = Path(data) if isinstance(data, str | Path) else None
-    if path is not None and (path / store.MANIFEST).is_file():
-        artefact = store.read(path)
-        data = Task(artefact) if artefact.kind == _OF_TASK else data
+    held = "" if path is None else held_in(path)
+    if held == _OF_MODEL:
+        raise BadInput(f"{path} holds a model, which is fitted already. Name texts, or a log.")
+    if path is not None and held == _OF_TASK:
+        data = Task(store.read(path))
     if not isinstance(data, Documents | Task):
         return read(data, **given)
     if names := [name for name, value in given.items() if value is not None]:
-        raise BadInput(f"{data.path}: {', '.join(names)} go with files. Leave them out.")
+        raise BadInput(
+            f"{data.path}: {', '.join(map(spelled, names))} go with files. Leave them out."
+        )
     return data
 
 
 def task_of(source: Documents | Task, given: Mapping[str, Any], stems: bool = False) -> Task:
     """Return the task of documents, or the one that is there."""
     if isinstance(source, Task):
-        if names := [name for name, value in given.items() if value]:
+        if names := ", ".join(spelled(name) for name, value in given.items() if value):
             raise BadInput(
-                f"{source.path}: a task is made already, and {', '.join(names)} go with texts. "
-                "Leave them out, or name the texts."
+                f"{source.path}: a task is made already. Leave out {names}, or name the texts."
             )
         task = source
     else:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -16,6 +18,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from ssi_core import strict
 from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS
 from ssi_core.types import BadInput
 
@@ -57,6 +60,18 @@ Texts: TypeAlias = (
 """Documents: files, a frame, mappings, or texts."""
 Links: TypeAlias = Rows | Sequence[Path] | Array | sparse.spmatrix | sparse.sparray
 """Links: files, a frame, pairs, an array of two columns, or a sparse matrix."""
+
+
+@contextmanager
+def unnamed(folder: Path) -> Iterator[None]:
+    """Say what is in memory, and not the file of a folder that stands for it, where it is wrong."""
+    try:
+        yield
+    except BadInput as error:
+        said = re.sub(rf"{re.escape(str(folder))}/(\w+)\.jsonl", r"\1", str(error))
+        if said == str(error):
+            raise
+        raise type(error)(said) from None
 
 
 def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> list[str]:
@@ -145,6 +160,11 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
         yield from _of_columns({str(name): data[name].tolist() for name in data.columns})
     elif isinstance(data, Mapping):
         yield from _of_columns(data)
+    elif not isinstance(data, Iterable) or isinstance(data, str | bytes):
+        raise TypeError(
+            f"{strict.cut(repr(data))}: expected a file, a frame, or a list of "
+            f"{' and '.join(names)}"
+        )
     else:
         if isinstance(data, np.ndarray) or hasattr(data, "to_list"):
             data = data.tolist() if hasattr(data, "tolist") else data.to_list()

@@ -14,6 +14,7 @@ from ssi_core.export.documents import of_index
 from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
+from ssi_core.face.encoding import strings
 from ssi_core.face.export import Export
 from ssi_core.face.frames import Texts
 from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
@@ -166,7 +167,7 @@ class Index:
         BadInput
             The model has no term of popularity to leave out.
         """
-        texts = [text] if isinstance(text, str) else list(text)
+        texts = strings(text)
         each = self._searcher.search(texts, k, popularity=popularity)
         answers = [Results(one.hits, one.reason) for one in each]
         return answers[0] if isinstance(text, str) else answers

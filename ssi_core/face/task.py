@@ -17,6 +17,7 @@ from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.frames import Texts
 from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
+from ssi_core.remedies import typed_call
 from ssi_core.store import Artefact
 from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
@@ -278,6 +279,5 @@ def require_views(task: Task, views: set[str], model: str) -> None:
         every = sorted(views_known | views)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
-            f"with these: Task.of(docs, views={every}), or ssi data features --views "
-            f"{','.join(every)}"
+            f"with these: {typed_call('data features', views=every)}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ssi_core import resources
 from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.models.base import Model
+from ssi_core.remedies import typed
 from ssi_core.types import Task
 
 _QUERIES, _TUPLES = 1000, 100_000
@@ -34,5 +35,5 @@ def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> Non
     """State, or refuse, an evaluation."""
     memory, least = (_BASE + evaluation_memory(model, task, n) for n in (queries, 1))
     helps = least <= resources.memory_available()
-    remedy = "Ask fewer --queries." if helps else _NOT_QUERIES
+    remedy = f"Ask fewer: {typed('max-queries', 100)}" if helps else _NOT_QUERIES
     resources.require("evaluation", memory=memory, remedy=remedy)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssi_core.models.base import FittedModel
+from ssi_core.remedies import typed_call
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, Float32, Int32, Task
@@ -122,7 +123,7 @@ def dice_neighbours(
     if len(words) == 0 or words.min() < 0:
         raise BadInput(
             f"{phrase!r}: not every word of it is in the vocabulary of {task.path}. Try another "
-            "spelling, or a task of more words (--words all)."
+            "spelling, or a task of more words: " + typed_call("data features", words="all")
         )
     if len(words) > 1:
         return _of_run(task, phrase, words)[:k]
@@ -140,7 +141,7 @@ def _of_run(task: Task, phrase: str, words: Int32) -> list[Neighbour]:
     if not views:
         raise BadInput(
             f"{phrase!r}: {task.path} has no runs of {n} words. Make a task with a view of them: "
-            f"--views cfh:k=5,words=30000,ngrams={n}"
+            + typed_call("data features", views=f"cfh:k=5,words=30000,ngrams={n}")
         )
     view = max(views, key=lambda view: view.hashing.k)
     number = view.ngrams[n].find(words.tolist())

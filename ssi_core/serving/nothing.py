@@ -7,6 +7,8 @@ from difflib import SequenceMatcher
 
 import polars as pl
 
+from ssi_core.remedies import typed_call
+
 NOTHING_KNOWN = (
     "none of the query's words is one that the model knows (or all of them are in every document)"
 )
@@ -43,7 +45,9 @@ def no_document(name: str, titles: Sequence[pl.Series]) -> str:
     if close:
         hint = f"Titles near it: {', '.join(map(repr, close[:_NAMED]))}."
     else:
-        hint = "A search lists titles (ssi search MODEL TEXT); they are compared letter by letter."
+        hint = (
+            f"A search lists titles ({typed_call('search')}); they are compared letter by letter."
+        )
     return f"no document has the title or id {name!r}. {hint}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from ssi_core.remedies import typed_call
 from ssi_core.serving.searcher import Answer, Searcher, model_in, open_searcher
 from ssi_core.text.fields import OWN, join
 from ssi_core.types import BadInput
@@ -56,7 +57,7 @@ def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
     if part.passages is None:
         raise BadInput(
             f"{searcher.index.path} was built without the texts of its documents, which are the "
-            "queries. Build it again with them (ssi data index --with-texts)."
+            "queries. Build it again with them: " + typed_call("data index")
         )
     fields = part.passages[row].fields
     query = join(**{name: fields[name] for name in OWN})

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import store
+from ssi_core.held import lacking
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.scoring.scorer import scores_of_parts
@@ -376,13 +377,10 @@ def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
     BadInput
         There is no model, no index, or the two do not belong together.
     """
-    place = index_of(directory, index)
+    place, fitted = index_of(directory, index), load_model(model_in(directory))
     if place is None:
-        raise BadInput(
-            f"{index or directory / 'index'} holds no index of documents. Make one (ssi data index "
-            "MODEL --task TASK --out DIR) and name it."
-        )
-    return Searcher(load_model(model_in(directory)), open_index(place))
+        raise BadInput(lacking(index or directory, "index"))
+    return Searcher(fitted, open_index(place))
 
 
 def index_of(directory: Path, index: Path | None = None) -> Path | None:

@@ -102,7 +102,7 @@ def write_auxiliary_pairs(builder: TaskBuilder) -> Mapping[str, Names]:
         if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
                 f"{builder.collection.path}: auxiliary={kind!r}: none of its pairs is left to "
-                "learn from. Ingest more documents, or leave it out (--auxiliary)."
+                "learn from. Ingest more documents, or leave it out."
             )
     return names
 

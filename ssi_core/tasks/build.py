@@ -11,6 +11,7 @@ from ssi_core import store
 from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.parts import LOCAL
+from ssi_core.remedies import typed
 from ssi_core.tasks import spec as kinds
 from ssi_core.tasks.auxiliary import write_auxiliary_pairs, write_auxiliary_queries
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
@@ -30,7 +31,7 @@ from ssi_core.tasks.names import (
 )
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
-from ssi_core.tasks.spec import NO_LINKS, TaskSpec, spec_of
+from ssi_core.tasks.spec import TaskSpec, no_links, spec_of
 from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations
@@ -106,7 +107,7 @@ def build_task(
     if frozen and spec.relevant in (kinds.ANCHOR, kinds.SELF):
         raise BadInput(
             f"{frozen[0]}: no pair of a frozen set is one of a name and its document. Leave it out "
-            "(--frozen), or take links."
+            f"({typed('frozen')}), or take links."
         )
     settings = spec.configuration()
     if spec.relevant == kinds.CLICK:
@@ -135,25 +136,25 @@ def _require_relation(collection: Collection, spec: TaskSpec) -> None:
     if spec.tests_judged and kinds.JUDGEMENT not in collection.relevant:
         raise BadInput(
             f"{collection.path}: it has no judgements to test by. Take what is clicked as the test "
-            "(--ranked pool), or ingest the log with judgements."
+            f"({typed('ranked', 'pool')}), or ingest the log with judgements."
         )
     if collection.artefact.counts.get("documents") == 0:
         raise BadInput(f"{collection.path}: it has no documents. Ingest some that have a text.")
     names = ", ".join(map(repr, collection.relevant)) or "no relation"
     if spec.relevant == kinds.LINK and not collection.relevant:
-        raise BadInput(f"{collection.path}: {NO_LINKS}")
+        raise BadInput(f"{collection.path}: {no_links()}")
     if spec.relevant not in (*collection.relevant, kinds.SELF):
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant by "
-            f"{spec.relevant!r}; it has {names}. Name one that it has (--relevant), or ingest "
-            "texts with such a relation."
+            f"{spec.relevant!r}; it has {names}. "
+            f"Name one of these ({typed('relevant')}), or ingest texts with such a relation."
         )
     for kind in spec.auxiliary:
         if kinds.relation_of(kind) not in (*collection.relevant, kinds.SELF):
             raise BadInput(
                 f"{collection.path}: auxiliary={kind!r} needs the relation "
-                f"{kinds.relation_of(kind)!r}; it has {names}. Leave it out (--auxiliary), or "
-                "ingest texts with such a relation."
+                f"{kinds.relation_of(kind)!r}; it has {names}. Leave it out, or ingest "
+                "texts with such a relation."
             )
 
 

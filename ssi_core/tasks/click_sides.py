@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from ssi_core.remedies import typed
 from ssi_core.tasks.split import BOUNDS, SPLITS, side_of_documents, side_of_links
 from ssi_core.types import BadInput
 
@@ -23,15 +24,19 @@ def with_sides(rows: pl.DataFrame, split: str, seed: int, where: Path) -> pl.Dat
         Begins messages.
     """
     if split != "pairs" and rows["session"].n_unique() < 2:
-        raise BadInput(f"{where}: its pairs are of no session. Split by pairs.")
+        raise BadInput(f"{where}: its pairs are of no session. {_by_pairs()}")
     if split != "time":
         return _by_hash(rows, split, seed)
     if rows["timestamp"].null_count():
-        raise BadInput(f"{where}: its clicks have no time. Split otherwise (--split).")
+        raise BadInput(f"{where}: its clicks have no time. {_by_pairs()}")
     # A slate is where its first row is.
     rank = _began().rank("min").cast(pl.Float64) / pl.len()
     side = sum(((rank > bound).cast(pl.Int8) for bound in BOUNDS), pl.lit(0, pl.Int8))
     return rows.with_columns(side=side.cast(pl.Int8))
+
+
+def _by_pairs() -> str:
+    return f"Split them otherwise: {typed('split', 'pairs')}."
 
 
 def with_sides_of(
@@ -49,7 +54,7 @@ def with_sides_of(
     if split != "time":
         return _by_hash(others, split, seed)
     if others["timestamp"].null_count():
-        raise BadInput(f"{where}: some of its slates have no time. Split otherwise (--split).")
+        raise BadInput(f"{where}: some of its slates have no time. {_by_pairs()}")
     began = rows.select("side", began=_began())
     ends = [began.filter(pl.col("side") <= number)["began"].max() for number in range(len(SPLITS))]
     side = sum(

@@ -25,6 +25,7 @@ import polars as pl
 
 from ssi_core import collection as collections
 from ssi_core.collection import INGEST, Collection
+from ssi_core.remedies import typed
 from ssi_core.tasks.click_sides import with_sides, with_sides_of
 from ssi_core.tasks.exposure import WEIGHTS, count_exposure
 from ssi_core.tasks.frozen import excluded_pairs
@@ -100,7 +101,8 @@ class _Events:
         if missing:
             raise BadInput(
                 f"{self.where}: of its clicks none is left for {', '.join(missing)} when split "
-                f"by {self.spec.split}. Ingest a longer log, or split it otherwise (--split)."
+                f"by {self.spec.split}. Ingest a longer log, or split it otherwise: "
+                f"{typed('split', 'pairs')}."
             )
         builder.counts["pairs"] = counts
         self._write_slates(rows, queries, exposure)
@@ -207,7 +209,7 @@ class _Events:
         if not self.builder.same or rows["goal"].null_count() == len(rows):
             raise BadInput(
                 f"{self.where}: no goals of visitors are known. Make a task of the queries of the "
-                "log (--queries-from queries)."
+                f"log: {typed('queries-from', 'queries')}."
             )
         self.builder.skipped["clicks_without_goal"] = rows["goal"].null_count()
         known = rows.join(self._numbers("queries", "goal", "g"), on="goal")

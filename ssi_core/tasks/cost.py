@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ssi_core.remedies import typed
 from ssi_core.resources import require
 
 _BASE, _BLOCKS, _OF_TEXT = 100_000_000, 200_000_000, 20
@@ -53,5 +54,5 @@ def require_features(
     memory += _NAME * names
     memory += (_WORD + (_COLUMN if all_words else 0)) * words
     disk = _DISK_OF_A_TOKEN * tokens * (views + 1)
-    fewer = "Take fewer words (--words)." if all_words else ""
+    fewer = f"Take fewer words ({typed('words', 30_000)})." if all_words else ""
     require("the features", memory=memory, directory=directory, disk=disk, remedy=fewer)

@@ -22,6 +22,7 @@ from scipy import sparse
 from ssi_core import files
 from ssi_core.arrays import load_array
 from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
+from ssi_core.remedies import typed
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.pairs import write_side
@@ -69,14 +70,14 @@ def given_folds(
     """
     if "side" not in judgements.columns:
         raise BadInput(
-            f"{where}: its judgements have no given sides. Divide the queries into folds (--split "
-            "queries)."
+            f"{where}: its judgements have no given sides. Divide the queries into folds: "
+            f"{typed('split', 'queries')}."
         )
     sides = judgements.group_by("source").agg(pl.col("side").unique())
     if len(twice := sides.filter(pl.col("side").list.len() > 1)):
         raise BadInput(
             f"{where}: the query {twice['source'][0]!r} is on two given sides. Leave it in one "
-            "file of judgements, or divide the queries into folds (--split queries)."
+            f"file of judgements, or divide the queries into folds: {typed('split', 'queries')}."
         )
     by_query = sides.select("source", pl.col("side").list.first())
     named = pl.DataFrame({"source": ids}).join(
@@ -91,8 +92,8 @@ def given_folds(
     if missing:
         raise BadInput(
             f"{where}: of its {len(ids)} judged queries none is given for {', '.join(missing)}. "
-            "Divide them into folds (--split queries), or measure a model that learnt elsewhere "
-            "('ssi lab evaluate MODEL --on')."
+            f"Divide them into folds ({typed('split', 'queries')}), or measure a model that learnt "
+            "elsewhere ('ssi lab evaluate MODEL --on')."
         )
     return folds
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels.text.keywords import draw_entries
+from ssi_core.remedies import typed
 from ssi_core.resources import require
 from ssi_core.tasks.pairs import follow, load_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
@@ -110,7 +111,7 @@ def write_keyword_queries(
         memory=pairs * _PAIR_BYTES + queries * _QUERY_BYTES,
         directory=path,
         disk=8 * pairs + 8 * words * queries * len(weightings),
-        remedy="Draw fewer queries of a document (--query-draws).",
+        remedy=f"Draw fewer queries of a document ({typed('query-draws', 1)}).",
     )
     sources, states, excluded = [], [], []
     first = 0

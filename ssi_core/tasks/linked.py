@@ -28,6 +28,7 @@ from ssi_core.collection import (
     relation_at,
 )
 from ssi_core.collection import Side as Table
+from ssi_core.remedies import typed
 from ssi_core.tasks.pairs import follow, keys, link_rows
 from ssi_core.tasks.spec import LINK_OF_TRANSLATION
 from ssi_core.tasks.split import TEST, side_of_documents, side_of_rows
@@ -132,8 +133,8 @@ def relevant_in(collection: Collection, wanted: str | None = None) -> str:
         raise BadInput(
             f"{collection.path}: nothing there says which documents are relevant"
             + (f" by {wanted!r}" if wanted else "")
-            + f"; it has {', '.join(map(repr, known)) or 'neither links nor clicks'}. Name one "
-            "that it has (--relevant), or ingest texts with such a relation."
+            + f"; it has {', '.join(map(repr, known)) or 'neither links nor clicks'}. "
+            f"Name one of these ({typed('relevant')}), or ingest texts with such a relation."
         )
     return wanted
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ssi_core import collection
+from ssi_core.remedies import typed
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
-from ssi_core.tasks.spec import NO_LINKS
+from ssi_core.tasks.spec import no_links
 from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.training_part import cold_documents
@@ -43,7 +44,7 @@ def _write_pairs(builder: TaskBuilder, sides: Splits | None, tested: Splits | No
     where, n = builder.collection.path, len(builder.documents)
     rows = links_of(builder)
     if not len(rows):
-        raise BadInput(f"{where}: {NO_LINKS}")
+        raise BadInput(f"{where}: {no_links()}")
     of_pairs = sides_of_pairs(rows, titles, sides, seed=spec.split_seed)
     if builder.frozen:
         excluded = excluded_pairs(builder.frozen, spec.relevant, titles, titles, rows)
@@ -72,7 +73,8 @@ def _write_pairs(builder: TaskBuilder, sides: Splits | None, tested: Splits | No
     if missing:
         raise BadInput(
             f"{where}: of its {len(rows)} links none is left for {', '.join(missing)} when split "
-            f"by {spec.split}. Ingest more documents, or split otherwise (--split, --split-seed)."
+            f"by {spec.split}. Ingest more documents, or split otherwise: "
+            f"{typed('split-seed', spec.split_seed + 1)}."
         )
     builder.counts["pairs"] = pairs
     builder.counts["queries"] = {

@@ -34,6 +34,7 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import ANCHOR, INGEST, has_title
+from ssi_core.remedies import typed
 from ssi_core.tasks.layout import ANCHORED, PAIRS
 from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
@@ -247,5 +248,5 @@ def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:
         raise BadInput(
             f"{builder.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
             f"document none is left for {', '.join(missing)}. Ingest more documents, or split "
-            "otherwise (--split-seed)."
+            f"otherwise: {typed('split-seed', builder.spec.split_seed + 1)}."
         )

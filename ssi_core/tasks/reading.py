@@ -22,6 +22,7 @@ from ssi_core.collection import (
     has_title,
     relation_at,
 )
+from ssi_core.remedies import typed
 from ssi_core.tasks.layout import RAW
 from ssi_core.text import fields
 from ssi_core.types import BadInput
@@ -178,7 +179,7 @@ def language_of(where: Path, languages: pl.Series) -> str:
     if len(codes) > 1:
         raise BadInput(
             f"{where}: texts in {len(codes)} languages ({', '.join(map(str, codes[:5]))}); one "
-            "vocabulary has one. Take two vocabularies (--vocabularies two) for queries in another "
+            f"vocabulary has one. Take two ({typed('vocabularies', 'two')}) for queries in another "
             "language, or ingest each language by itself."
         )
     return codes[0] or ""

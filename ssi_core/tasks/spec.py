@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ssi_core.collection import Collection
+from ssi_core.remedies import spelled, typed
 from ssi_core.strict import faults, instead
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
@@ -205,7 +206,7 @@ class TaskSpec(BaseModel):
             value = getattr(self, name)
             if value not in choices and not (name == "queries" and self._draws_words(choices)):
                 raise ValueError(
-                    f"{name}={value!r} with relevant={self.relevant!r}: expected "
+                    f"{spelled(name, value)} with {spelled('relevant', self.relevant)}: expected "
                     f"{' or '.join(map(repr, choices))}"
                 )
         plain = self.relevant == LINK and self.query_words is None
@@ -246,12 +247,13 @@ class TaskSpec(BaseModel):
         for name in self.auxiliary:
             if not _BESIDE.fullmatch(name):
                 raise ValueError(
-                    f"auxiliary={name!r}: expected 'anchors', 'titles', 'words:N', 'link' or "
-                    "'link:N'"
+                    f"{spelled('auxiliary', name)}: expected 'anchors', 'titles', 'words:N', "
+                    "'link' or 'link:N'"
                 )
         if self.auxiliary and self.relevant not in _WITH_AUXILIARY:
             raise ValueError(
-                f"auxiliary={self.auxiliary[0]!r} with relevant={self.relevant!r}: expected "
+                f"{spelled('auxiliary', self.auxiliary[0])} with "
+                f"{spelled('relevant', self.relevant)}: expected "
                 f"{' or '.join(map(repr, _WITH_AUXILIARY))}"
             )
         if self.kind in self.auxiliary:
@@ -426,12 +428,13 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
         raise BadInput(f"{where}: {error}") from None
 
 
-NO_LINKS = (
-    "it has no links, and without links there is nothing to learn from or to test on. Ingest "
-    "documents that link to each other, or take what else says which documents are relevant "
-    "(--relevant self, or --query-type words:3: a document to its words)."
-)
-"""What is wrong with a collection without pairs, and what to do."""
+def no_links() -> str:
+    """Return what is wrong with a collection without pairs, and what to do."""
+    return (
+        "it has no links, and without links there is nothing to learn from or to test on. Ingest "
+        "documents that link to each other, or let titles or words of a document be its queries "
+        f"({typed('relevant', 'self')}, or {typed('query-type', 'words:3')})."
+    )
 
 
 def only_relevant(collection: Collection) -> str:
@@ -444,10 +447,9 @@ def only_relevant(collection: Collection) -> str:
     """
     known = collection.relevant
     if TRANSLATION in known or not known:
-        choices = ", ".join(map(repr, known))
+        choices = " or ".join(typed("relevant", one) for one in known)
         raise BadInput(
             f"{collection.path}: "
-            + (f"which documents are relevant? Name one of {choices} (--relevant, or --query-type)."
-               if known else NO_LINKS)
-        )  # fmt: skip
+            + (f"which documents are relevant? Say so: {choices}." if known else no_links())
+        )
     return known[0]

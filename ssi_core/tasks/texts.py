@@ -12,6 +12,7 @@ import polars as pl
 from ssi_core.arrays import load_csr
 from ssi_core.collection import Side
 from ssi_core.parts import LOCAL
+from ssi_core.remedies import typed
 from ssi_core.tasks.counted import counted_texts
 from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.layout import DOCUMENTS, MATRICES, VIEW
@@ -165,7 +166,7 @@ def _count(
         raise BadInput(
             f"{where}: its {' and '.join(sides)} have no word that is in some and not in all of "
             f"them ({len(vocabulary)} words), so nothing can be weighed. Take more words "
-            "(--words), or ingest more texts."
+            f"({typed('words', 'all')}), or ingest more texts."
         )
     weighting, read = Weighting(COUNTS), builder.spec.fields
     counted = TextView(language, vocabulary, statistics, weighting, fields=tuple(read))
@@ -177,7 +178,8 @@ def _of_stems(where: Path, language: str) -> str:
     if (stems := stemmed(language)) is None:
         raise BadInput(
             f"{where}: its texts are in {language!r}, and only those in 'en' have stems. Take "
-            "words as they are (without --stems), or name the language as texts are ingested."
+            f"words as they are (without {typed('stems')}), or name the language as texts are "
+            "ingested."
         )
     return stems
 

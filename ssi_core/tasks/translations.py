@@ -25,6 +25,7 @@ from scipy import sparse
 
 from ssi_core import collection, files
 from ssi_core.arrays import load_array
+from ssi_core.remedies import typed
 from ssi_core.tasks.frozen import excluded_articles
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.links import links_of
@@ -114,7 +115,7 @@ def _write_pairs(builder: TaskBuilder, mates: Int32, of_queries: Splits, sides: 
             raise BadInput(
                 f"{builder.collection.path}: of {len(mates)} translations and {len(links)} links "
                 f"between documents no pair is left for {', '.join(missing)}. Ingest more texts, "
-                "or split otherwise (--split-seed)."
+                f"or split otherwise: {typed('split-seed', builder.spec.split_seed + 1)}."
             )
         builder.counts[f"{name}_pairs" if name else "pairs"] = pairs
 
@@ -188,7 +189,7 @@ def _given(builder: TaskBuilder, translations: Path | None, ids: pl.Series) -> l
     if translations is None:
         raise BadInput(
             "a view 'translated.' reads queries that are given in the language of the documents; "
-            "give them (--translations FILE), or leave the rows out that read it."
+            f"give them ({typed('translations', 'FILE')}), or leave the rows out that read it."
         )
     given = files.read_strings([translations], "id", "text", remedy="Write it anew.")
     joined = ids.to_frame("id").join(

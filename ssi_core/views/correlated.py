@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ssi_core import resources
 from ssi_core.arrays import load_csr
 from ssi_core.parts import LOCAL
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput, Float32, Int32, Int64, Progress, TextMatrix
 from ssi_core.views import dice, ngrams
 from ssi_core.views.counting import matrix_path, row_blocks
@@ -85,8 +86,8 @@ def write_hashed_views(
         if 1 in hashing.ngrams and hashing.words >= words.shape[1]:
             raise BadInput(
                 f"view {str(hashing)!r} hashes the words beyond the {hashing.words} most frequent, "
-                f"and the task has {words.shape[1]} words. Take words = all (--words all) for the "
-                "task, or fewer words for the view."
+                f"and the task has {words.shape[1]} words. Take all words for the task "
+                f"({typed('words', 'all')}), or fewer words for the view."
             )
     _require(task, words, hashings)
     facts: dict[str, dict[str, int]] = {}

@@ -245,7 +245,7 @@ def test_a_corpus_that_is_damaged_or_none(tmp_path, old):
     assert "parts.json" in said()
     reseal(broken)
     assert "parts.json: not JSON" in said()
-    assert "is no artefact" in said(tmp_path)
+    assert "holds no collection" in said(tmp_path)
     write_corpus(tmp_path / "foreign", ["a", "b"], [])
     assert "not of a wikipedia" in said(tmp_path / "foreign")
 

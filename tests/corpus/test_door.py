@@ -48,6 +48,7 @@ ALLOWED = {
     "corpus/tables/documents.py": WORK,
     "guests/reranking/commands.py": NAMED,
     "command/index.py": PARTS,
+    "command/mistakes.py": NAMED,
     "experiment/toml.py": NAMED,
     "guests/feeds/writing.py": "the directory that is written must be empty",
     "models/trec_run.py": "bytes that were read at the door",

@@ -150,7 +150,7 @@ def test_a_second_run_returns_at_once_and_another_input_is_refused(tmp_path):
     assert ingest("wikipedia", [path], tmp_path / "out", processes=1) == first
     assert (tmp_path / "out" / "artefact.json").stat().st_mtime_ns == stamp
     dumps.write(path, dumps.xml(dumps.page(1, "A", "other")))
-    with pytest.raises(Refused, match="--force"):
+    with pytest.raises(Refused, match="Remove it"):
         ingest("wikipedia", [path], tmp_path / "out", processes=1)
     ingest("wikipedia", [path], tmp_path / "out", processes=1, force=True)
     assert tables_of(tmp_path / "out")[0]["text"].to_list() == ["other"]

@@ -46,7 +46,7 @@ def test_a_row_is_a_text_and_its_translation(tmp_path, names, separator, columns
 
 def test_a_table_of_more_columns_says_which_are_asked_for(tmp_path):
     (tmp_path / "a.csv").write_text("nr,de,en\n1,ein Hund,a dog\n")
-    with pytest.raises(BadInput, match=r"--column query=NAME --column document=NAME"):
+    with pytest.raises(BadInput, match=r"columns=\{'query': 'NAME', 'document': 'NAME'\}"):
         ingest("pairs", tmp_path / "a.csv", tmp_path / "out")
     how = {"columns": {"query": "de", "document": "en"}, "languages": ("de", "en")}
     made = ingest("pairs", tmp_path / "a.csv", tmp_path / "out", **how)

@@ -89,7 +89,7 @@ def test_a_declared_way_of_writing_wins_and_is_part_of_the_key(tmp_path):
     [
         ("id,text\n1,a\n".encode("utf-16-le"), "convert it: iconv -f utf-16le -t utf-8 a.csv"),
         ("id,text\n1,自動車は速い\n2,犬は走る\n".encode("shift_jis"), "which one it is in cannot"),
-        (b"a,b;c\n1,2;3\n", "may be divided by ',' or by ';'. say which: --separator"),
+        (b"a,b;c\n1,2;3\n", "may be divided by ',' or by ';'. say which: separator="),
     ],
 )
 def test_what_cannot_be_decided_is_refused(tmp_path, data, said):
@@ -132,7 +132,7 @@ def test_columns_are_declared_for_every_kind_of_table(tmp_path):
     how = {"id": "nr", "text": "frage", "query": "frage", "document": "seite", "grade": "note"}
     judged = ingest("judged", made.path, tmp_path / "judged", columns=how, **files)
     assert judged.counts["judgements"] == 1
-    with pytest.raises(BadInput, match=r"no column for the .*--column (text|id)=NAME"):
+    with pytest.raises(BadInput, match=r"no column for the .*columns=\{'(text|id)': 'NAME'\}"):
         ingest("judged", made.path, tmp_path / "none", **files)
     events = [
         {"query_id": "1", "user_query": "car"},

@@ -65,5 +65,5 @@ def test_a_refusal_asks_for_fewer_queries_only_where_that_helps(task_dir, monkey
     one = _BASE + evaluation_memory(TfIdf(), task, 1)
     assert one < _BASE + evaluation_memory(TfIdf(), task)
     monkeypatch.setenv("SSI_MEMORY", str(one))
-    with pytest.raises(Refused, match="Ask fewer --queries"):
+    with pytest.raises(Refused, match="ssi lab evaluate --max-queries"):
         require_evaluation(TfIdf(), task)

@@ -236,7 +236,7 @@ def test_expansion_words_are_the_heaviest_of_a_document(models, task, tmp_path):
 
 @pytest.mark.parametrize("name", ["BM25", "LSI"])
 def test_expansion_words_are_of_models_with_latent_sums(models, task, tmp_path, name):
-    with pytest.raises(BadInput, match="--expand"):
+    with pytest.raises(BadInput, match="expand"):
         exported(models, task, tmp_path / "out", name=name, expand=5)
 
 

@@ -134,7 +134,7 @@ def test_counts_judgements_and_bare_clicks_are_told_by_their_names(
     pl.DataFrame(rows).write_csv(tmp_path / "log.csv")
     if "title" in columns:
         with pytest.raises(
-            BadInput, match=r"which column is the document\? .* --column document=NAME"
+            BadInput, match=r"which column is the document\? .* columns=\{'document': 'NAME'\}"
         ):
             ssi.read(tmp_path / "log.csv", source="clicks")
         return
@@ -148,9 +148,9 @@ def test_counts_judgements_and_bare_clicks_are_told_by_their_names(
 def test_a_table_of_documents_is_no_log_and_a_log_says_what_it_lacks(tmp_path):
     (tmp_path / "a.csv").write_text("id,text,clicks\n1,a car,3\n2,a road,4\n")
     assert ssi.read(tmp_path / "a.csv").counts["columns"] == {"id": "id", "text": "text"}
-    with pytest.raises(BadInput, match=r"a\.csv: which column is the query\?.*--column query=NAME"):
+    with pytest.raises(BadInput, match=r"which column is the query\?.*columns=\{'query': 'NAME'\}"):
         ssi.read(tmp_path / "a.csv", texts=["a car", "a road"])
-    with pytest.raises(BadInput, match="asked=text is not ROLE=NAME with a ROLE of session"):
+    with pytest.raises(BadInput, match=r"no role 'asked'\. .*Known: session"):
         ssi.read(tmp_path / "a.csv", source="clicks", columns={"asked": "text", "query": "id"})
 
 

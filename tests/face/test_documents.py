@@ -112,7 +112,7 @@ def test_a_directory_is_what_it_holds(tmp_path, expected):
     (tmp_path / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t1\n")
     assert ssi.read(tmp_path / "beir").judged
     assert ssi.read(str(expected.path)).key == expected.key
-    with pytest.raises(ssi.BadInput, match="source 'folder': no setting 'links'"):
+    with pytest.raises(ssi.BadInput, match="source 'folder' takes no links"):
         ssi.read(tmp_path / "site", links=PAIRS)
     with pytest.raises(ssi.BadInput, match="links go with files"):
         ssi.read(expected.path, links=PAIRS)
@@ -143,9 +143,9 @@ def test_documents_without_a_link_offer_none(expected):
     assert expected.relevant == ("link",)
     alone = ssi.read(["a car", "the moon"])
     assert (alone.relevant, alone.judged, len(alone.links)) == ((), False, 0)
-    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*relevant='self'"):
         ssi.Task.of(alone)
-    with pytest.raises(ssi.BadInput, match=r"it has no links.*--relevant self"):
+    with pytest.raises(ssi.BadInput, match=r"it has no links.*relevant='self'"):
         ssi.Task.of(alone, relevant="link")
 
 

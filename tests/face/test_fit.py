@@ -240,7 +240,7 @@ def test_a_task_is_taken_as_it_is(files, call, tmp_path):
     for words, why in (
         (
             (task.path, "--auxiliary", "titles"),
-            "a task is made already, and auxiliary go with texts",
+            "a task is made already. Leave out --auxiliary, or name the texts.",
         ),
         ((task.path, "--links", files / "links.csv"), "links go with files"),
     ):
@@ -270,15 +270,15 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         (["--query-type", "judgement"], BAD_INPUT, "judgement"),
         (
             ["--query-type", "link", "--split", "users"],
-            BAD_INPUT,
-            "split='users' with relevant='link'",
+            USAGE,
+            "--split users with relevant='link'",
         ),
-        (["--auxiliary", "poems"], BAD_INPUT, "auxiliary='poems': expected 'anchors'"),
+        (["--auxiliary", "poems"], USAGE, "--auxiliary poems: expected 'anchors'"),
         (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
         (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks': no setting 'links'"),
+        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' takes no --links"),
         (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )

@@ -193,7 +193,7 @@ def test_what_is_looked_for_must_be_there(data, models, ssi):
     code, value, _ = ssi(*how)
     assert code == 3
     assert "by 'translation'; it has 'link'" in value["error"]["message"]
-    with pytest.raises(BadInput, match="'task' artefact"):
+    with pytest.raises(BadInput, match="holds a task, and no"):
         texts_for(None, data / "corpus-task")
 
 

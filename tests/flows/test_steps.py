@@ -109,7 +109,7 @@ def test_one_input_is_enough(task_dir, tmp_path):
     table = find_table("demo")
     with pytest.raises(BadInput, match="corpus and texts are given; name one"):
         pipeline.make_tasks(table, pipeline.PipelineSettings(corpus="a", texts=["b"]))
-    with pytest.raises(BadInput, match=r"is no artefact"):
+    with pytest.raises(BadInput, match="holds no task"):
         pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(tmp_path)))
     made = pipeline.make_tasks(table, pipeline.PipelineSettings(task=str(task_dir)))
     assert made == {"links": str(task_dir)}

@@ -28,5 +28,5 @@ def test_what_grows_with_the_corpus_is_counted(tmp_path, monkeypatch):
     assert 1e9 < base < 4 << 30
     assert linked - base == 25 * 25_000_000
     assert wide > base
-    assert "--words" in told[2]["remedy"]
+    assert "words=30000" in told[2]["remedy"]
     assert told[0]["disk"] == 4 * 4 * 800_000_000

@@ -127,7 +127,7 @@ def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):
     new, old, _ = corpora
     before = store.read(frozen)
     assert freeze(new, frozen, since=old, queries=40, pool=50).key == before.key
-    with pytest.raises(Refused, match="--force"):
+    with pytest.raises(Refused, match="Remove it"):
         freeze(new, frozen, queries=40, pool=50)
 
 

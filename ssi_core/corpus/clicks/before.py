@@ -32,7 +32,7 @@ from ssi_core.types import BadInput
 LINES = "lines"
 """Directory of ``part-*.parquet`` in the schema `shards.ROWS`."""
 _SAID = "lines.json"
-_REMEDY = "Ingest all logs without it (no --since)."
+_REMEDY = "Ingest all logs without it."
 _TAIL = 1 << 20  # bytes at the end in which a quote may be open
 
 

@@ -38,6 +38,7 @@ from ssi_core.corpus.language import name_languages, warn_unsplit
 from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.lines import Place
 from ssi_core.corpus.tables.reader import read_rows
+from ssi_core.remedies import typed
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building
 from ssi_core.types import BadInput, Progress
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ssi_core.corpus.sources.clicks import Clicks
 
 _TABLES: dict[str, Side] = {"query": "queries", "document": "documents"}
+_GIVEN_BY = {"query": "queries", "document": "texts"}
 # Bytes of memory: of a block and of a shard of rows; of an id, if each line had a new one.
 _BASE, _OF_TEXT, _MOST, _ID, _TEXT_OF_AN_ID = 150_000_000, 5, 800_000_000, 60, 200
 
@@ -135,14 +137,15 @@ def _check_texts(form: LogMap, listed: set[str]) -> None:
     for side in ("query", "document"):
         if side in listed and side not in form.columns:
             raise BadInput(
-                f"{form.where}: [columns]: {side} missing: which column has the ids of "
-                f"--{_TABLES[side]}?"
+                f"{form.where}: which column has the ids of the {_TABLES[side]}? Say so: "
+                f"{typed('column', {side: 'NAME'})} (in a map {side} under [columns])."
             )
         if side not in listed and f"{side}_text" not in form.columns:
             raise BadInput(
-                f"{form.where}: no text of {_TABLES[side]}: name its column (--column "
-                f"{side}_text=NAME; in a map {side}_text under [columns]), or give a table or a "
-                f"corpus of the texts (--{_TABLES[side]})."
+                f"{form.where}: no text of {_TABLES[side]}: name its column "
+                f"({typed('column', {f'{side}_text': 'NAME'})}; in a map {side}_text under "
+                "[columns]), or give a table or a corpus of the texts "
+                f"({typed(_GIVEN_BY[side])})."
             )
 
 

@@ -52,6 +52,7 @@ from pydantic import Field
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.tables.form import TableForm
+from ssi_core.remedies import typed
 from ssi_core.strict import instead, mapping, read
 from ssi_core.types import BadInput
 
@@ -222,7 +223,7 @@ def _check_columns(columns: Mapping[str, Any], log: LogForm, where: str) -> None
     if missing:
         raise BadInput(
             f"{where}: {', '.join(missing)} missing. Say which column of the log it is: "
-            "--column ROLE=NAME, or a line in the map."
+            f"{typed('column', {missing[0].partition(' ')[0]: 'NAME'})}, or a line in the map."
             + ("" if roles else " Where every row is a click: all_clicked = true under [log].")
         )
     _check_kind(columns, log, where)

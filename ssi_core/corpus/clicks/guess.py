@@ -10,6 +10,7 @@ from ssi_core.corpus.clicks.columns import LogMap, parse_map
 from ssi_core.corpus.tables.form import TableForm, kind_of
 from ssi_core.corpus.tables.reader import header_of
 from ssi_core.corpus.tables.roles import LOG, guessed
+from ssi_core.remedies import typed
 from ssi_core.strict import instead, listed
 from ssi_core.types import BadInput
 
@@ -76,7 +77,8 @@ def guess_map(
         if not {side, f"{side}_text"} & roles.keys():
             raise BadInput(
                 f"{path}: which column is the {side}? Its columns are: {listed(header)}. Say so: "
-                f"--column {side}=NAME"
+                + typed("column", {side: "NAME"})
+                + (f". Documents that nobody clicked go without {typed('texts')}." if texts else "")
             )
     return parse_map(
         {"columns": _together(roles, declared), "log": _form(roles, written)}, str(path)

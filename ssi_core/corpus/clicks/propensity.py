@@ -25,6 +25,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from ssi_core.kernels.likelihood.examination import fit_examination
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput, Float64, Int32, Int64
 
 _ROUNDS, _CLOSE = 10_000, 1e-9
@@ -61,7 +62,7 @@ def estimate_propensities(shown: pl.DataFrame, where: str = "the log") -> pl.Dat
         raise BadInput(
             f"{where}: propensities cannot be estimated: no pair of query and document that was "
             "clicked was shown at the first position and at another. Give a longer log, or use "
-            "the clicks of the first position (--clicks first)."
+            f"the clicks of the first position ({typed('clicks', 'first')})."
         )
     useful = useful.sort("pair", "position")
     row = useful["pair"].to_numpy()

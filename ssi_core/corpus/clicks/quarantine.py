@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from ssi_core.corpus.clicks.check import QUARANTINE
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
 NAME = "quarantine.csv"
@@ -103,7 +104,7 @@ class Quarantine:
         raise BadInput(
             f"{path}: {broken:,} of {self.rows:,} rows are broken, {number:,} of them so: "
             f"{self._first[category]}.{hint} Repair the log or {self._where}; a larger share "
-            "than --most-broken lets pass is taken for a wrong map."
+            f"than {typed('most-broken')} lets pass is taken for a wrong map."
         )
 
     def finish(self) -> None:

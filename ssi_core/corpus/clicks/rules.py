@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from ssi_core.corpus.clicks.columns import LogMap
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
 Clicks: TypeAlias = Literal["first", "all", "weighted", "inverse"]
@@ -65,13 +66,14 @@ class Rules:
                     if rules.clicks == "first"
                     else "how often a place is looked at"
                 )
-                + f" cannot be known (--clicks {rules.clicks}). Take --clicks all: every click "
+                + f" cannot be known ({typed('clicks', rules.clicks)}). Take "
+                f"{typed('clicks', 'all')}: every click "
                 "counts alike, against all that was shown and not clicked. Or name the column of "
                 "the positions, where the log has one row for each showing."
             )
         if rules.by_propensity and form.log.all_clicked:
             raise BadInput(
-                f"{form.where}: [log]: all_clicked: --clicks {rules.clicks} needs what was shown "
-                "and not clicked, too. Take --clicks all or first."
+                f"{form.where}: [log]: all_clicked: {typed('clicks', rules.clicks)} needs what "
+                f"was shown and not clicked, too. Take {typed('clicks', 'all')}."
             )
         return rules

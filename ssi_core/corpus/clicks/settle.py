@@ -17,6 +17,7 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.shards import Shards
 from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
 from ssi_core.kernels.ranking.relevance import estimate_relevance
+from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.types import BadInput
 
@@ -67,8 +68,8 @@ def settle(
     relevance = _summed(pairs, ends, ["weight"]).join(every, on=ends)
     if not len(relevance):
         raise BadInput(
-            f"{where}: of {totals['clicks']:,} clicks none counts with --clicks "
-            f"{rules.clicks}. Give a longer log, or count other clicks."
+            f"{where}: of {totals['clicks']:,} clicks none counts with "
+            f"{typed('clicks', rules.clicks)}. Give a longer log, or count other clicks."
         )
     if rules.clicks == "weighted":
         relevance = _by_relevance(relevance, shown, positions)

@@ -31,6 +31,7 @@ from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, d
 from ssi_core.corpus.language import name_languages
 from ssi_core.corpus.tables.form import TableForm, kind_of, text_bytes
 from ssi_core.corpus.tree import walk
+from ssi_core.remedies import typed
 from ssi_core.resources import require
 from ssi_core.types import BadInput, Progress
 
@@ -88,7 +89,10 @@ def build(building: Building, source: Ubi, progress: Progress | None) -> None:
     reading = UbiLines(kinds)
     names = [path.name for path in paths]
     quarantine = Quarantine(
-        building.path, building.path, rules.most_broken, "the texts of its objects (--documents)"
+        building.path,
+        building.path,
+        rules.most_broken,
+        f"the texts of its objects ({typed('texts')})",
     )
     size = text_bytes(paths)
     memory = _BASE + min(_OF_TEXT * size, _MOST)
@@ -129,7 +133,7 @@ def build(building: Building, source: Ubi, progress: Progress | None) -> None:
         raise BadInput(
             f"{paths[0]}: no click, no impression and no judgement of a query is left "
             f"({_left_out(reading)}). Give the queries beside the events; name the actions "
-            "(--action, --shown-by) and the texts (--documents)."
+            f"({typed('action')}, {typed('shown-by')}) and the texts ({typed('texts')})."
         )
     quarantine.finish()
     building.counts.update(
@@ -204,7 +208,9 @@ def _with_text(
     rows = shown.with_columns(**nothing, grade=pl.lit(None, pl.Float64))
     has_text = pl.col("document").is_in(known.implode())
     where = (
-        f"is no id of {listed.path.name}" if listed else "has no description, and no --documents"
+        f"is no id of {listed.path.name}"
+        if listed
+        else "has no description, and no texts are given"
     )
     textless = rows.filter(~has_text).with_columns(
         category=pl.lit("document_unknown"),

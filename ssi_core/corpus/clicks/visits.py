@@ -9,6 +9,7 @@ import polars as pl
 from ssi_core import files, store
 from ssi_core.collection import KIND
 from ssi_core.corpus.tables.reader import read_rows
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
 _AGAIN = "Remove the clicks and ingest them again."
@@ -33,7 +34,7 @@ def read_visits(clicks: Path) -> pl.DataFrame:
     if not unclicked:
         raise BadInput(
             f"{clicks}: it has no visits without a click, which count here. Ingest the log again "
-            "with --clicks weighted, which keeps them."
+            f"with {typed('clicks', 'weighted')}, which keeps them."
         )
     parts = [*files.parts_in(clicks / "impressions"), *unclicked]
     frames = []

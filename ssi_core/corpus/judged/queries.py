@@ -22,6 +22,7 @@ from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text
 from ssi_core.corpus.tables.form import GUESSED, TableForm, kind_of
 from ssi_core.corpus.tables.reader import header_of, whole_rows
 from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, roles_of
+from ssi_core.remedies import typed
 from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
 
@@ -42,7 +43,7 @@ def documents_of(directory: Path) -> Collection:
     if documents.has_queries:
         raise BadInput(
             f"{directory}: it has queries already. Give the documents alone, or leave out the "
-            "queries (--queries, --qrels)."
+            f"queries ({typed('queries')}, {typed('qrels')})."
         )
     return documents
 
@@ -198,7 +199,7 @@ def _table(
         lacking = next(role for role in known if role not in roles)
         raise BadInput(
             f"{path}: no column for the {lacking}: it has {listed(header_of(path, form))}. Name "
-            f"one {' or '.join(known[lacking])}, or say so: --column {lacking}=NAME"
+            f"one {' or '.join(known[lacking])}, or say so: " + typed("column", {lacking: "NAME"})
         )
     return pl.concat(block.select("line", *roles) for block in whole_rows(path, roles, form))
 

@@ -17,6 +17,7 @@ from ssi_core.corpus.mates.dictionary import read_dictionary
 from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import PAIRS, roles_of
+from ssi_core.remedies import typed
 from ssi_core.strict import listed
 from ssi_core.text.wikinames import LANGUAGES
 from ssi_core.types import BadInput
@@ -49,7 +50,7 @@ def build(building: Building, source: Pairs, progress: Progress | None) -> None:
     if pairs.is_empty():
         raise BadInput(
             f"{source.paths[0]}: no row has a text and its translation. Give a table that has "
-            "some, or say which columns they are: --column query=NAME --column document=NAME"
+            "some, or say which columns they are: " + typed("column", dict.fromkeys(PAIRS, "NAME"))
         )
     codes = source.languages or tuple(_language(name, pairs[role]) for role, name in roles.items())
     for side, role, code in zip(SIDES, roles, codes, strict=True):
@@ -79,7 +80,7 @@ def _roles(path: Path, declared: Mapping[str, str], form: TableForm) -> dict[str
     if missing and len(left) != len(missing):
         raise BadInput(
             f"{path}: which columns are a text and its translation? Its columns are: "
-            f"{listed(header)}. Say so: --column query=NAME --column document=NAME"
+            f"{listed(header)}. Say so: " + typed("column", dict.fromkeys(PAIRS, "NAME"))
         )
     roles |= dict(zip(missing, left, strict=False))
     return {role: roles[role] for role in PAIRS}

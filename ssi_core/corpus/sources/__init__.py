@@ -10,10 +10,12 @@ from pathlib import Path
 
 from ssi_core.corpus.source import Source
 from ssi_core.registry import Registry
-from ssi_core.strict import instead
+from ssi_core.remedies import typed
+from ssi_core.strict import instead, listed
 from ssi_core.types import BadInput
 
 _HERE = "ssi_core.corpus.sources"
+_SHEETS = (".xlsx", ".xls", ".ods")
 
 SOURCES: Registry[type[Source]] = Registry(
     "sources",
@@ -62,9 +64,12 @@ def source_of(path: Path) -> str:
     for name in sorted(SOURCES, key=lambda name: name not in SOURCES.added):
         if source_named(name).looks_like(path):
             return name
+    if not path.exists():
+        raise BadInput(f"{path}: there is no such file. Check the path.")
+    if path.suffix.lower() in _SHEETS:
+        raise BadInput(f"{path}: it is a spreadsheet. Save it as CSV (UTF-8), and name that.")
     raise BadInput(
         f"{path}: its name does not say which source it is of. Name it .jsonl, .csv, .tsv, "
-        ".parquet or .xml, or read it with the verb of its source ('ssi data ingest --help')."
-        if path.exists()
-        else f"{path}: there is no such file. Check the path."
+        f".parquet or .xml, or say what it is: {typed('source', 'NAME')}, with a NAME of "
+        f"{listed(list(SOURCES))}."
     )

@@ -82,7 +82,7 @@ def _package() -> ModuleType:
     except ImportError:
         raise BadInput(
             "the package ir_datasets is not installed. Install it: pip install ir_datasets. Or "
-            "read the files of the collection: ssi data ingest beir, ssi data ingest trec."
+            "read the files of the collection: 'ssi data ingest beir', 'ssi data ingest trec'."
         ) from None
 
 

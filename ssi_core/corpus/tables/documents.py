@@ -21,6 +21,7 @@ from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
 from ssi_core.corpus.tables.reader import header_of, object_of, read_rows
 from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS, roles_of
 from ssi_core.corpus.user_texts import write_own
+from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
@@ -74,10 +75,15 @@ def _roles_of_links(path: Path, declared: Mapping[str, str], form: TableForm) ->
         roles.pop("anchor", None)
     ends = [end for end in ENDS if end not in roles]
     left = [name for name in header if name not in roles.values()]
+    if len(header) < len(ENDS):
+        raise BadInput(
+            f"{path}: a link has two ends, and there is one column: {header[0]}. Give a column "
+            f"for each end, {' and '.join(ENDS)}."
+        )
     if ends and len(left) != len(ends):
         raise BadInput(
             f"{path}: which columns are the two ends of a link? Its columns are: "
-            f"{listed(header)}. Say so: --column source=NAME --column target=NAME"
+            f"{listed(header)}. Say so: " + typed("column", dict.fromkeys(ENDS, "NAME"))
         )
     return {**roles, **dict(zip(ends, left, strict=False))}
 

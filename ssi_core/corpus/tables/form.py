@@ -21,6 +21,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias, get_args
 from pydantic import Field
 
 from ssi_core.corpus import inputs
+from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
 Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet"]
@@ -192,8 +193,8 @@ def _separator(path: Path, text: str) -> str:
     if len(best) > 1:
         signs = " or by ".join(_NAMES[sign] for sign in best)
         raise BadInput(
-            f"{path}: its fields may be divided by {signs}. Say which: --separator SIGN (in a map "
-            "separator under [log])."
+            f"{path}: its fields may be divided by {signs}. Say which: "
+            f"{typed('separator', best[0])} (in a map separator under [log])."
         )
     return best[0]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from ssi_core.corpus.tables.form import GUESSED, TableForm
 from ssi_core.corpus.tables.reader import header_of
-from ssi_core.strict import listed
+from ssi_core.remedies import typed
+from ssi_core.strict import listed, nearest
 from ssi_core.types import BadInput
+
+_log = logging.getLogger(__name__)
 
 Names: TypeAlias = Mapping[str, Sequence[str]]
 """Role -> the names that its column is known by, in lower case, the best first."""
@@ -82,7 +86,7 @@ def roles_of(
     *,
     needed: Sequence[str] = (),
     form: TableForm = GUESSED,
-    remedy: str = "Say so: --column {role}=NAME",
+    remedy: str = "",
 ) -> dict[str, str]:
     """Return the column of each role: as declared, else the first name that is known.
 
@@ -99,7 +103,7 @@ def roles_of(
     form : TableForm
         How the table is written, as far as it is declared.
     remedy : str
-        What to do where one has none.
+        What to do where one has none; "": declare it.
 
     Raises
     ------
@@ -111,17 +115,25 @@ def roles_of(
     roles = {role: declared.get(role) or guesses.get(role, "") for role in known}
     for role in known.keys() & declared.keys():
         if roles[role] not in header:
+            near = nearest(roles[role], header) or "NAME"
             raise BadInput(
                 f"{path}: there is no column {roles[role]!r} for {role!r}. Its columns are: "
-                f"{listed(header)}."
+                f"{listed(header)}. Name one of them: {typed('column', {role: near})}"
             )
     if "text" in needed and not roles["text"] and "title" not in declared:
         # A table of names alone, such as products: the name is the text.
-        roles["text"], roles["title"] = roles.get("title", ""), ""
+        name = roles["title"]
+        roles["text"], roles["title"] = name, ""
+        unread = [name for name in header if name not in {*roles.values()}]
+        if name and unread:
+            _log.warning(
+                "%s: %r is read as the text; not read: %s. If one of these is the text, say so: %s",
+                path.stem, name, listed(unread), typed("column", {"text": unread[0]}),
+            )  # fmt: skip
     for role in needed:
         if not roles[role]:
             raise BadInput(
                 f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
-                + remedy.format(role=role)
+                + (remedy.format(role=role) or f"Say so: {typed('column', {role: 'NAME'})}")
             )
     return {role: name for role, name in roles.items() if name}

@@ -68,7 +68,8 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
         skipped[f"page_{suffix[1:]}_unread"] = skipped.pop(f"file_{suffix[1:]}", 0)
     if len(pages) == len(contents):
         raise BadInput(
-            f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}."
+            f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}. "
+            "Name a folder that has some, or a table of documents."
         )
     return [page for page in pages if page not in contents]
 

@@ -21,6 +21,7 @@ from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.bilinear.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.bilinear.trained import Trained, same_space
 from ssi_core.models.bilinear.training import KERNELS
+from ssi_core.remedies import typed
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.training import fitting
@@ -320,7 +321,7 @@ def further(task: Task, argument: str, name: str) -> Task:
         known = ", ".join(sorted(task.auxiliary)) or "none"
         raise BadInput(
             f"task {task.path}: {argument}={name!r} is not among the tasks that it has beside its "
-            f"own: {known}. Make the task with it (--auxiliary), or name one that it has."
+            f"own: {known}. Make the task with it: {typed('auxiliary', name)}."
         )
     other = task.auxiliary[name]
     if not len(other.train) or not len(other.valid):

@@ -17,6 +17,7 @@ from ssi_core.evaluation.memory import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.structs import Parameters
 from ssi_core.models.base import FittedModel, Model, Side, SideOfTask
+from ssi_core.remedies import typed
 from ssi_core.resources import Cost
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import memory_by_weight
@@ -155,9 +156,10 @@ class Trained(Model):
             )
         if self.against == "random" and task.train.weighing == "shown":
             raise BadInput(
-                f"task {task.path}: its weights are relevance times showings (--clicks inverse). "
+                f"task {task.path}: its weights are relevance times showings ("
+                f"{typed('clicks', 'inverse')}). "
                 "Against 'random' documents they teach what was shown most. Learn against 'shown', "
-                "or ingest the clicks with --clicks weighted."
+                f"or ingest the clicks with {typed('clicks', 'weighted')}."
             )
 
     def cost(self, task: Task, threads: int = 1) -> Cost:

@@ -110,7 +110,7 @@ def test_without_a_word_of_it_the_language_is_guessed_and_said(tmp_path, caplog,
     ]
     found = ingest(tmp_path, rows)
     texts = sum(found.counts[name] for name in ("queries", "documents"))
-    how = f"guessed from the script of {texts} texts; --language to change"
+    how = f"guessed from the script of {texts} texts"
     assert found.counts["language"] == f"{language} ({how})"
     for side in ("queries", "documents"):
         documents = pl.read_parquet(found.path / side / "*.parquet")

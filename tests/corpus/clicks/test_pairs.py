@@ -161,7 +161,7 @@ def test_lines_of_earlier_logs_are_not_read_again(tmp_path):
 def test_without_positions_no_click_can_be_weighed_by_them(tmp_path, clicks, shape):
     columns = COUNTS if shape == "counts" else {**TEXTS, "session": "visit", "clicked": "hit"}
     rows = [row("hay", "a", seen=2, clicks=1, visit="s", hit=1)]
-    with pytest.raises(BadInput, match=r"no position: .* cannot be known.*Take --clicks all"):
+    with pytest.raises(BadInput, match=r"no position: .* cannot be known.*Take clicks='all'"):
         ingest(tmp_path, rows, columns, rules=Rules(clicks=clicks))
 
 

@@ -60,5 +60,5 @@ def test_a_position_that_nothing_leads_to_is_unknown():
 )
 def test_a_log_without_an_experiment_is_refused(counts, rate):
     counts = np.array(counts)
-    with pytest.raises(BadInput, match=r"^log.csv: .*--clicks first"):
+    with pytest.raises(BadInput, match=r"^log.csv: .*clicks='first'"):
         estimate_propensities(showings(counts, counts * rate), "log.csv")

@@ -32,7 +32,7 @@ def test_all_visits_are_read_clicked_or_not(place):
 
 
 def test_clicks_without_the_other_visits_are_refused(place):
-    with pytest.raises(BadInput, match=r"no visits without a click.*--clicks weighted"):
+    with pytest.raises(BadInput, match=r"no visits without a click.*clicks='weighted'"):
         read_visits(place / "all")
 
 

@@ -100,7 +100,7 @@ def test_a_person_sees_a_table_for_each_measure(data, capsys):
     [
         (("compare", "own.jsonl", "--methods", "sht"), 3, "Did you mean 'sth'"),
         (("compare", "own.jsonl", "--lengths", "0,8"), 2, "0 is not in the range 1<=x<=1024"),
-        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "'x' is not a valid integer"),
+        (("hubs", "own.jsonl", "--dimensions", "x"), 2, "'x' is no whole number"),
         (("hubs", "own.jsonl", "-k", "90"), 3, "Give more texts"),
         (("compare", "."), 3, "neither reut2-000.sgm nor"),
         (("compare", "none.tar"), 3, "there is no such file or folder"),

@@ -120,7 +120,7 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("rank", "profiles", "compare", "."), 3, "artefact.json"),
+        (("rank", "profiles", "compare", "."), 3, "holds no collection"),
         (("rank", "profiles", "fit", "clicks", "--set", "k=3", "--out", "m"), 3, "no key 'k'"),
         (
             ("rank", "profiles", "fit", "clicks", "--tokens", "labels", "--out", "m"),

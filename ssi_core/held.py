@@ -37,12 +37,13 @@ def lacking(path: Path, what: str) -> str:
     verb, sources = _MADE.get(what, ("", ()))
     make = "Check the path."
     if held in sources:
-        make = f"Make {_a(what)} of it: {typed_call(verb, path)}"
+        make = f"Make {article(what)} of it: {typed_call(verb, path)}"
     elif verb:
         make = f"Make one: {typed_call(verb)}"
-    is_ = f"is a file, and no {what}" if held == "file" else f"holds {_a(held)}, and no {what}"
+    is_ = f"is a file, and no {what}" if held == "file" else f"holds {article(held)}, and no {what}"
     return f"{path} {is_ if held else f'holds no {what}'}. {make}"
 
 
-def _a(kind: str) -> str:
+def article(kind: str) -> str:
+    """Return a kind with its indefinite article."""
     return f"an {kind}" if kind.startswith(("a", "e", "i", "o")) else f"a {kind}"

@@ -27,7 +27,7 @@ from typing import Any
 
 from ssi_core import files, integrity, locks, root
 from ssi_core.code import digest_of
-from ssi_core.held import lacking
+from ssi_core.held import article, lacking
 from ssi_core.remedies import offers
 from ssi_core.types import BadInput, Refused
 
@@ -229,7 +229,7 @@ def up_to_date(path: Path, kind: str, key: str, *, force: bool = False) -> Artef
     if force:
         return None
     raise Refused(
-        f"{path} holds a {artefact.kind} made from other input, settings or code "
+        f"{path} holds {article(artefact.kind)} made from other input, settings or code "
         f"(key {artefact.key[:12]}, wanted {key[:12]}). "
         f"{'Type --force to replace it' if offers('--force') else 'Remove it'}, or name another "
         "directory."

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import files, resources, strict, types
+from ssi_core.evaluation.measures import TITLES
 from ssi_core.face import progress
 from ssi_core.face.show import card, count, facts_table, folded, html_table
 from ssi_core.face.task import Task, require_views, task_for
@@ -299,14 +300,24 @@ class Estimator:
         if not names or best is None:
             return ""
         curve = curve.filter(triples=best)
-        head = ["", "triples", *(name.removeprefix("val/").replace("_", " ") for name in names)]
+        values = dict(_validated(name, curve[name][0]) for name in names)
         row = ["on validation", f"{curve['triples'][0]:,}"]
-        return html_table(head, [[*row, *(f"{curve[name][0]:.4f}" for name in names)]])
+        return html_table(
+            ["", "triples", *values], [[*row, *(f"{value:.4f}" for value in values.values())]]
+        )
 
     def __repr__(self) -> str:
         defaults = _signature(type(self))
         shown = [f"{n}={v!r}" for n, v in self.get_params().items() if defaults.get(n, ...) != v]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _validated(name: str, value: float) -> tuple[str, float]:
+    """Return the title and the mean of a measure; ``val/map_error`` is what MAP misses to 1."""
+    measure = name.removeprefix("val/")
+    if measure.endswith("_error"):
+        measure, value = measure.removesuffix("_error"), 1 - value
+    return TITLES.get(measure, measure), value
 
 
 def _is_plain(value: Any) -> bool:

@@ -50,7 +50,7 @@ def snippet(text: str, words: Mapping[str, float], width: int = WIDTH) -> Snippe
         Characters of the part, as `WIDTH` says.
 
     >>> snippet("A road. An old   CAR drives.", {"car": 2.0, "an": 0.1})
-    Snippet(text='A road. An old CAR drives.', marks=((15, 18),))
+    Snippet(text='A road. An old CAR drives.', marks=((15, 18),), related=())
     """
     return snippet_of(searchable(text), words, width)
 
@@ -117,7 +117,7 @@ class Shown:
         >>> fields = dict.fromkeys(("headings", "url", "anchors"), "")
         >>> fields |= {"text": "An old car", "title": "A Car"}
         >>> Shown(fields).snippet({"car": 1.0})
-        (Snippet(text='An old car', marks=((7, 10),)), ('title', 'text'))
+        (Snippet(text='An old car', marks=((7, 10),), related=()), ('title', 'text'))
         """
         words = _heavy(words, self._stemmed)
         shown, having = snippet_of(self._text, words), self._having(words)

@@ -147,7 +147,7 @@ def test_a_lexicon_in_another_encoding(tmp_path):
 def test_another_release_is_not_written_over(tmp_path):
     made = ingest("kyoto", release(tmp_path / "in"), tmp_path / "out")
     release(tmp_path / "in", lexicon='"j","e",\n"茶","tea",\n')
-    with pytest.raises(Refused, match="--force"):
+    with pytest.raises(Refused, match="Remove it, or name another directory"):
         ingest("kyoto", tmp_path / "in", tmp_path / "out")
     assert ingest("kyoto", tmp_path / "in", tmp_path / "out", force=True).key != made.key
 

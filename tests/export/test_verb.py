@@ -83,7 +83,7 @@ def test_an_encoder_that_cannot_be_is_said(models, task, tmp_path, call):
     [
         (["--to", "solr"], USAGE, "solr"),
         (["--to", "lucene", "--index", "{model}/index", "--documents", "{model}"], USAGE, "one of"),
-        (["--to", "lucene", "--bounds", "{model}"], BAD_INPUT, "artefact.json"),
+        (["--to", "lucene", "--bounds", "{model}"], BAD_INPUT, "holds a model, and no export"),
         (["--to", "lucene", "--index", "{model}"], BAD_INPUT, "ssi data index"),
     ],
 )

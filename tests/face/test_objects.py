@@ -188,10 +188,14 @@ def test_estimators_show_their_settings_and_then_their_measures(task):
     shown = model.fit(task)._repr_html_()
     assert "not fitted" not in shown
     best = model.fitted_.facts["best_at"]
-    kept = model.curve_.filter(triples=best)["val/rank_loss"][0]
-    assert f'>{best:,}</td><td style="text-align:right">{kept:.4f}</td>' in shown
+    kept = model.curve_.filter(triples=best)
+    assert f'>{best:,}</td><td style="text-align:right">' in shown
+    for value in (kept["val/rank_loss"][0], 1 - kept["val/map_error"][0]):
+        assert f'<td style="text-align:right">{value:.4f}</td>' in shown
+    assert ">MAP</th>" in shown
     assert f"fitted on {task.path}" in shown
-    assert '>triples</td><td style="text-align:right">1,500</td>' in shown
+    triples = model.fitted_.facts["triples"]
+    assert f'>triples</td><td style="text-align:right">{triples:,}</td>' in shown
     assert "Training" not in ssi.BM25().fit(task)._repr_html_()
 
 

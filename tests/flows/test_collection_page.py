@@ -85,8 +85,8 @@ def test_the_commands_ask_for_what_documents_are_called(own_root, tmp_path, monk
     assert set(made["counts"]["auxiliary"]) == {"titles", "words:3", "link:3"}
 
 
-def test_every_printed_kind_can_stand_beside_a_task():
-    (kinds,) = zip(*(code(row[0]) for row in table_below("| `beside` | relevant")), strict=True)
+def test_every_printed_kind_can_be_auxiliary():
+    (kinds,) = zip(*(code(row[0]) for row in table_below("| `auxiliary` | relevant")), strict=True)
     for kind in kinds:
         assert TaskSpec(relevant="judgement", auxiliary=(kind.replace("N", "3"),)).auxiliary
     assert len(kinds) == 5

@@ -71,7 +71,9 @@ def test_a_task_of_mates_and_a_search_in_two_languages(ssi, mates, tmp_path):
 def test_what_does_not_go_together_is_told(ssi, mates):
     assert ssi("data", "features", mates, "--relevant", "translation", "--cold", "0.1")[0] == 3
     code, error, _ = ssi("data", "features", mates)
-    assert (code, "Name one of 'translation'" in error["error"]["message"]) == (3, True)
+    assert (code, "Say so: --relevant translation or" in error["error"]["message"]) == (3, True), (
+        error
+    )
 
 
 def test_a_tiny_rank_loss_has_more_decimals():

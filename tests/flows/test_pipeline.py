@@ -134,7 +134,7 @@ def test_single_steps(flow_runs, dump, tiny, tmp_path):
     assert made.counts["since"]["kept"] == made.counts["pages"]
     assert store.read(tmp_path / "t", "task").configuration["words"] == 20
     # The same place with other settings is refused, and no attempt more is made.
-    with pytest.raises(Refused, match="--force"):
+    with pytest.raises(Refused, match="Remove it, or name another directory"):
         features(FeaturesSettings(corpus=corpus, words=10, out=str(tmp_path / "t")))
 
     run = train(TrainSettings(table=str(tiny), row="TF-IDF", task=task))

@@ -74,5 +74,5 @@ def test_a_verb_that_fails_leaves_its_message_alone(shown):
     assert code == 3
     said = [line for line in states[-1].splitlines() if line]
     assert said[0].startswith("ssi: root")
-    assert said[1].startswith("ssi: bad input:")
+    assert any(line.startswith("ssi: bad input:") for line in said)
     assert not lines_with(BAR, states[-1:])

@@ -68,7 +68,7 @@ def test_index_is_kept_for_the_same_parents_and_refused_for_others(tmp_path):
     texts = documents(fitted.document_views)
     first = build_index(fitted, texts, tmp_path / "i", parents={"task": "t"})
     assert build_index(fitted, texts, tmp_path / "i", parents={"task": "t"}).key == first.key
-    with pytest.raises(Refused, match="force"):
+    with pytest.raises(Refused, match="Remove it, or name another directory"):
         build_index(fitted, texts, tmp_path / "i", parents={"task": "u"})
     forced = build_index(fitted, texts, tmp_path / "i", parents={"task": "u"}, force=True)
     assert forced.key != first.key

@@ -45,7 +45,7 @@ def test_without_a_model_of_related_documents_the_model_itself_answers(place, tm
     alone = write(TFIDF, tmp_path / "alone")
     assert open_related(alone).fitted.model == TFIDF.model
     assert open_related(place, place / "index").fitted.model == TFIDF.model
-    with pytest.raises(BadInput, match="no index of documents"):
+    with pytest.raises(BadInput, match="there is no such directory"):
         open_related(tmp_path / "nowhere")
 
 

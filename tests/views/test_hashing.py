@@ -200,7 +200,10 @@ def test_keyword_queries_are_hashed_too(tmp_path, corpus_dir):
 
 
 def test_a_vocabulary_of_frequent_words_only_is_refused(tmp_path, corpus_dir):
-    with pytest.raises(BadInput, match=r"has 60 words\. Take words = all"):
+    with pytest.raises(
+        BadInput,
+        match=r"has 60 words\. Take all words for the task \(ssi\.Task\.of\(docs, words='all'\)\)",
+    ):
         build_task(corpus_dir, tmp_path / "task", words=60, views=(NAMES[0],))
 
 

@@ -120,7 +120,7 @@ def test_a_log_becomes_a_model_that_matches_ads(ssi, place, monkeypatch, tmp_pat
     (sample / "clicks-map.toml").write_text(whole.partition("[documents]")[0])
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 3, "the table calls its ids ad"
-    assert "ads.tsv.gz: which column is the id? Its columns are: ad, text. Read it first" in said
+    assert "ads.tsv.gz: which column is the id? Its columns are: ad, text." in said, said
     (sample / "clicks-map.toml").write_text(whole)
     code, found, said = ssi(*log, *how, "--out", place / "clicks")
     assert code == 0, said

@@ -153,7 +153,7 @@ class SSI(Estimator):
         and at most 50,000.
     patience : int or "passes", optional
         Validations without improvement before the rate falls, or the training ends. "passes": those
-        of five passes, at least of 100,000 triples.
+        of five passes, at least of 500,000 triples.
     decays : int, optional
         How often the rate falls to a third before the training ends; it goes on from its best.
     budget : int, optional

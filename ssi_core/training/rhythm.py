@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 FEWEST, MOST = 10_000, 50_000
 """Triples between two validations, at least and at most."""
-PASSES, WAITED = 5, 100_000
+PASSES, WAITED = 5, 500_000
 """Passes, and triples, without improvement before the rate falls or the training ends."""
 
 
@@ -26,9 +26,9 @@ def rhythm(epoch: int | Literal["passes"], patience: int | Literal["passes"], pa
     """Return what was given, and in the place of "passes" what suits a number of pairs.
 
     >>> rhythm("passes", "passes", 600)
-    Rhythm(epoch=10000, patience=10)
+    Rhythm(epoch=10000, patience=50)
     >>> rhythm("passes", "passes", 30_000)
-    Rhythm(epoch=30000, patience=5)
+    Rhythm(epoch=30000, patience=17)
     >>> rhythm("passes", "passes", 120_000)
     Rhythm(epoch=50000, patience=12)
     >>> rhythm(20_000, 5, 600)

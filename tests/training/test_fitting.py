@@ -81,7 +81,7 @@ class Stalling(Walk):
 
 @pytest.mark.parametrize(
     ("pairs", "epoch", "patience"),
-    [(600, 10_000, 10), (30_000, 30_000, 5), (120_000, 50_000, 12)],
+    [(600, 10_000, 50), (30_000, 30_000, 17), (120_000, 50_000, 12)],
 )
 def test_epoch_and_patience_follow_from_the_number_of_pairs(pairs, epoch, patience):
     asked = {"rates": (0.1,), "epoch": "passes", "patience": "passes", "budget": 10**7}

@@ -77,7 +77,7 @@ class Trained(Model):
         Triples at most.
     patience : int or "passes"
         Validations without improvement before the training ends. "passes": those of five passes
-        over the training pairs, at least of 100,000 triples, where a rank loss that has fallen by a
+        over the training pairs, at least of 500,000 triples, where a rank loss that has fallen by a
         hundredth is an improvement, too; the fact ``patience`` says how many.
     search_budget : int
         Triples of each trial of the search.

@@ -35,6 +35,8 @@ _FEWEST = 10
 
 _FALL = 0.99
 """Share of its last value below which what is watched has fallen: smaller steps never end."""
+_RISE = 1.5
+"""Multiple of that value above which nothing is kept: few queries have a lucky mean at any time."""
 
 
 class Diverged(BadInput):
@@ -127,7 +129,8 @@ def descend(
         What the validation error of a trainee is called.
     watched : str or None
         Name of a metric whose fall, by a hundredth, is an improvement that is waited for, too. What
-        is kept is the best by the validation error all the same.
+        is kept is the best by the validation error all the same, unless this metric is then half
+        above its lowest value.
     rate : float or None
         Learning rate, which the message of `Diverged` names.
     validation_time : float or None
@@ -181,13 +184,12 @@ def descend(
         _check(kept, metrics, progress.triples, rate)
         metrics |= trainee.observed()
         progress.waited += 1
-        if error < progress.best:
+        least = progress.watched
+        if error < progress.best and (least is None or metrics[str(watched)] <= _RISE * least):
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0
             kept.improve()
-        if watched is not None:
-            least = progress.watched
-            if least is None or metrics[watched] < _FALL * least:
-                progress.watched, progress.waited = metrics[watched], 0
+        if watched is not None and (least is None or metrics[watched] < _FALL * least):
+            progress.watched, progress.waited = metrics[watched], 0
         progress.curve.append((progress.triples, metrics))
         with state.whatever_happens():
             _tell(watch, *progress.curve[-1])

@@ -197,6 +197,19 @@ def test_a_loss_that_falls_slowly_for_long_is_waited_for():
     assert progress.triples == 8
 
 
+def test_a_better_error_is_not_kept_where_the_loss_is_half_above_its_lowest():
+    errors, losses = [1.0, 0.9, 0.7, 0.8, 0.6], [1.0, 0.5, 0.76, 0.74, 0.75]
+    schedule = {"epoch": 10, "budget": 40, "patience": 9}
+    progress = descend(Watched(errors, losses), watched="val/rank_loss", **schedule)
+
+    assert (progress.best, progress.best_at) == (0.6, 40)
+    progress = descend(
+        Watched(errors[:4], losses), watched="val/rank_loss", **schedule | {"budget": 30}
+    )
+    assert (progress.best, progress.best_at) == (0.8, 30)
+    assert descend(Watched(errors, losses), **schedule | {"budget": 20}).best == 0.7
+
+
 def test_a_break_does_not_change_what_is_waited_for(tmp_path):
     losses = [1.0, 0.9, 0.8, 0.7, 0.699, 0.698, 0.697, 0.1, 0.1]
     schedule = {"epoch": 10, "patience": 2, "watched": "val/rank_loss"}

@@ -1,9 +1,11 @@
 """Words that a model relates to a query: those of the explanation, and where they are marked."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
+from ssi_core.serving import examples as examples_module
 from ssi_core.serving.examples import examples
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index, open_index
@@ -48,6 +50,7 @@ def test_related_words_are_those_that_the_explanation_names(fitted):
         best = max(others, key=others.get, default=None)
         if best is not None and others[best] > LEAST * max(explanation.score, 0) + 1e-5:
             assert best in words
+    assert not any(related_words(fitted, vectors, known, own, [1e9] * len(own))), "a small share"
 
 
 def test_a_model_without_vectors_of_words_relates_none():
@@ -93,3 +96,13 @@ def test_examples_are_titles_that_the_model_reads_the_most_linked_first(tmp_path
     assert examples(asked, 3) == examples(asked, 3)
     assert set(examples(asked)) <= set(TITLES)
     assert "Planets" not in examples(asked), "a word that the model does not know"
+
+
+def test_examples_begin_with_what_links_name_in_most_words(monkeypatch):
+    class Linked(list):
+        titles = ("Car", "Boat (ship)", "Bird", "A title of more than three words")
+        passages = tuple(SimpleNamespace(anchors=words) for words in ("a", "a\nb\nc", "a\nb", "a"))
+
+    monkeypatch.setattr(examples_module, "known", lambda queries: [True] * len(queries))
+    asked = SimpleNamespace(index=Linked(range(4)), queries=lambda titles: titles)
+    assert examples(asked) == ["Boat", "Bird", "Car"]

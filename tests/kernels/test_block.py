@@ -1,35 +1,21 @@
 """The sweep in blocks, against finite differences and against a naive twin."""
 
-import numba
 import numpy as np
 import pytest
 
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.training.forms import DIAGONALS
 from ssi_core.kernels.training.pooled import empty_pool, pool_bytes, size_of_pool
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
 from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted, sweep_of
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.training.sgd import in_runs
-from tests.kernels.test_sweep import WORDS, N, embedding, rows, work
+from tests.kernels.test_sweep import WORDS, N, each_diagonal, embedding, rows, work
 
 DOCUMENTS = 30
 
 
-def rare_if_compiled(diagonal):
-    """A sweep that no model of another test needs is slow; as Python it is always tested."""
-    rare = diagonal == "none" and not numba.config.DISABLE_JIT
-    return pytest.param(diagonal, marks=[pytest.mark.slow] * rare)
-
-
-EACH_DIAGONAL = pytest.mark.parametrize("diagonal", [rare_if_compiled(one) for one in DIAGONALS])
-
-
-@pytest.fixture(autouse=True)
-def _modular():
-    with np.errstate(over="ignore"):
-        yield
+EACH_DIAGONAL = each_diagonal("none")
 
 
 class Case:

@@ -20,12 +20,6 @@ def rare_if_compiled(diagonal):
     return pytest.param(diagonal, marks=[pytest.mark.slow] * rare)
 
 
-@pytest.fixture(autouse=True)
-def _modular():
-    with np.errstate(over="ignore"):
-        yield
-
-
 def parameters(rng, diagonal, documents):
     size = WORDS if diagonal == "weights" else 1
     v, W = embedding(rng, documents), embedding(rng)

@@ -24,13 +24,6 @@ def scattered(embedding, own, matrix, row, scale, direction):
     _scatter(embedding, own, matrix, row, scale, direction)
 
 
-@pytest.fixture(autouse=True)
-def _modular():
-    """Allow overflow: numpy would warn of random numbers modulo 2**64 without the JIT."""
-    with np.errstate(over="ignore"):
-        yield
-
-
 @pytest.fixture
 def rng():
     return np.random.default_rng(3)

@@ -1,31 +1,16 @@
 """The sweep of several d- a pair, against finite differences and against a naive twin."""
 
-import numba
 import numpy as np
 import pytest
 
 from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.training.forms import DIAGONALS
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.structs import Data, Parameters, Settings
 from ssi_core.kernels.training.sweep import Group
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
-from tests.kernels.test_sweep import WORDS, N, embedding, rows, swept, work
+from tests.kernels.test_sweep import WORDS, N, each_diagonal, embedding, rows, swept, work
 
-
-def rare_if_compiled(diagonal):
-    """A sweep that no model of another test needs is slow; as Python it is always tested."""
-    rare = diagonal == "weights" and not numba.config.DISABLE_JIT
-    return pytest.param(diagonal, marks=[pytest.mark.slow] * rare)
-
-
-EACH_DIAGONAL = pytest.mark.parametrize("diagonal", [rare_if_compiled(one) for one in DIAGONALS])
-
-
-@pytest.fixture(autouse=True)
-def _modular():
-    with np.errstate(over="ignore"):
-        yield
+EACH_DIAGONAL = each_diagonal("weights")
 
 
 def numbers(margin, rate, diagonal_rate, k):

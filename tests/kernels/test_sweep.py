@@ -34,13 +34,6 @@ WORDS, N, BUCKETS = 12, 5, 7
 ROOT = 1e5
 
 
-@pytest.fixture(autouse=True)
-def _modular():
-    """Allow overflow: numpy would warn of random numbers modulo 2**64 without the JIT."""
-    with np.errstate(over="ignore"):
-        yield
-
-
 LOW_RANK = ("low_rank", "low_rank_adagrad", "per_document")
 RARE = [
     ("zero", "alpha"), ("dense", "weights"), ("zero_diagonal", "alpha"),
@@ -64,6 +57,14 @@ CASES = [
     and not (tied and form not in LOW_RANK[:2])
     and not (form == "low_rank_adagrad" and diagonal != "alpha")
 ]
+
+
+def each_diagonal(rare):
+    """Parametrize by the kind of diagonal; compiled, a sweep that no other test needs is slow."""
+    marks = [] if numba.config.DISABLE_JIT else [pytest.mark.slow]
+    return pytest.mark.parametrize(
+        "diagonal", [pytest.param(one, marks=marks * (one == rare)) for one in DIAGONALS]
+    )
 
 
 def rows(rng, n, density=0.5):

@@ -80,8 +80,9 @@ class Browser:
         return found
 
     def wait(self, script):
-        """Wait until a script's value is true."""
-        return self.until(lambda: self.run(f"!!({script})"), script)
+        """Wait until a script's value is true: one that fails, as before a page has a body, is asked again."""
+        asked = f"(() => {{ try {{ return !!({script}) }} catch {{ return false }} }})()"
+        return self.until(lambda: self.run(asked), script)
 
     def size(self, width, height, *, dark=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,

@@ -196,7 +196,7 @@ def copy_of_the_tree() -> Path:
 
 def run_tests(tree: Path, tests: list[str], seconds: float) -> tuple[int | None, str]:
     """Run tests until one fails; return pytest's exit code, None if out of time, and its words."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     try:
         done = subprocess.run(

@@ -218,7 +218,7 @@ def fate(tree: Path, mutant: Mutant, seconds: float) -> Fate:
         for tests in nearest(mutant.path):
             code, words = run_tests(tree, tests, seconds)
             if code not in (0, 5):
-                failed = re.search(r"^(?:FAILED|ERROR) ([^\s]+)", words, re.MULTILINE)
+                failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", words, re.MULTILINE)
                 outcome = "found"
                 by = failed[1] if failed else "out of time" if code is None else "collection"
                 break

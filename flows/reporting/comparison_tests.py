@@ -96,6 +96,7 @@ def object_of(verdict: Verdict) -> dict[str, Any]:
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "bound": verdict.bound,
+        "detectable": verdict.detectable,
         "rows": list(verdict.rows),
         "systems": list(verdict.systems),
         "reason": verdict.reason,

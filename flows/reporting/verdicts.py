@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ssi_core.command.text import styled
 from ssi_core.evaluation.claims import APART
+from ssi_core.evaluation.comparison import digits
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +44,28 @@ def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
         ]
     apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
     return "; ".join([*parts, f"apart: {', '.join(apart)}"] if apart else parts)
+
+
+def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
+    """Say how large a difference had to be for these queries to show it; "" where nothing is known.
+
+    It is the median over the claims of a measure, of those that are not counted apart.
+    """
+    of_measure: dict[str, list[float]] = {}
+    for claim in claims:
+        # Comparisons that were saved before have none.
+        if claim["verdict"] not in APART and claim.get("detectable") is not None:
+            of_measure.setdefault(claim["measure"], []).append(claim["detectable"])
+    if not of_measure:
+        return ""
+    found = ", ".join(
+        f"{digits(name, median(values), like=1)} {titles.get(name, name)}"
+        for name, values in of_measure.items()
+    )
+    return (
+        "Smallest difference that these queries show with 80 % power, at 5 % and uncorrected: "
+        f"{found} (median over the claims)."
+    )
 
 
 def _held(claims: Sequence[Mapping[str, Any]], hold: str) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssi_core.command.text import styled
 from ssi_core.evaluation.claims import APART
-from ssi_core.evaluation.comparison import digits
+from ssi_core.evaluation.comparison import LEVEL, digits
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,6 +47,11 @@ def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join([*parts, f"apart: {', '.join(apart)}"] if apart else parts)
 
 
+def evidence(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[str]:
+    """Return what stands under the number of claims: how they do by t, and what could be shown."""
+    return [line for line in (uncorrected_line(claims), detectable_line(claims, titles)) if line]
+
+
 def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
     """Say how large a difference had to be for these queries to show it; "" where nothing is known.
 
@@ -65,6 +71,21 @@ def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, st
     return (
         "Smallest difference that these queries show with 80 % power, at 5 % and uncorrected: "
         f"{found} (median over the claims)."
+    )
+
+
+def uncorrected_line(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Count claims of order by a t test each, as papers test them; "" where nothing is known."""
+    tested = [c for c in claims if c["verdict"] not in APART and c.get("p_t") is not None]
+    if not tested:
+        return ""
+    decided = [claim for claim in tested if claim["p_t"] < LEVEL]
+    holds = sum(
+        (claim["difference"] > 0) != (claim["measure"] in LOWER_IS_BETTER) for claim in decided
+    )
+    return (
+        f"By a t test at 5 % each, without correction: {holds} hold, {len(decided) - holds} "
+        f"reversed, {len(tested) - len(decided)} not decided."
     )
 
 

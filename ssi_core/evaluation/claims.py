@@ -108,6 +108,8 @@ class Verdict:
     detectable : float or None
         Difference that a test of these two rows finds with a power of 80 %, see
         `significance.smallest_detectable`; None with one query.
+    p_t : float or None
+        Of a claim of order p of the paired t test alone, by which most papers have tested.
     rows : tuple of str
         Labels of the rows that were tested; `judge` tests those of the claim.
     systems : tuple of str
@@ -125,6 +127,7 @@ class Verdict:
     test: TestName | Literal["tost"]
     n: int
     detectable: float | None
+    p_t: float | None
     rows: tuple[str, str]
     systems: tuple[str, str]
     reason: str = ""
@@ -247,6 +250,7 @@ def judge(
                 by,
                 len(above),
                 smallest_detectable(above, below) if len(above) > 1 else None,
+                paired_t(above, below) if claim.margin is None else None,
                 (claim.above, claim.below),
                 systems[claim],
                 reason,

@@ -559,3 +559,15 @@ def test_the_page_says_which_differences_the_queries_could_show(found):
         claim = dict(claim)
         claim.pop("detectable")
         assert not verdicts_page.detectable_line([claim], {})
+
+
+def test_claims_are_also_counted_by_a_t_test_each(found):
+    """As most papers test: the two of the trained row, and the one that is the other way."""
+    said = "By a t test at 5 % each, without correction: 2 hold, 1 reversed, 1 not decided."
+    assert said in " ".join(printed(found).split())
+    assert said in report.markdown(found)
+    of_claims = [test for test in found["tests"] if test["family"] == "claims"]
+    by_t = {(test["a"], test["metric"]): test["p"] for test in of_claims if test["test"] == "t"}
+    assert len(by_t) == 4
+    for claim in found["claims"]:
+        assert claim["p_t"] == by_t[claim["above"], f"test/{claim['measure']}"]

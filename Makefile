@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile mutants bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -65,6 +65,11 @@ fuzz: .venv/.stamp
 # Folders, archives and requests of strangers.
 hostile: .venv/.stamp
 	$(BIN)/pytest -q -m hostile
+
+# One change of the code at a time, and whether a test of its room fails: hours. MUTANTS="--number 20".
+MUTANTS := --number 150
+mutants: .venv/.stamp
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

@@ -44,15 +44,26 @@ def lines_of_code(source: str) -> int:
     return len(held - prose)
 
 
+def room_of(file: Path) -> str:
+    """Return the room of a file of this tree.
+
+    >>> room_of(Path("ssi_core/models/latent/lsi.py"))
+    'ssi_core/models'
+    >>> room_of(Path("ssi_core/guests/feeds/kernels/spread.py"))
+    'ssi_core/guests/feeds'
+    """
+    parts = file.parts[:-1]
+    return "/".join(parts[: 3 if parts[:2] == ("ssi_core", "guests") else 2])
+
+
 def rooms() -> dict[str, Counter[str]]:
     """Return files and lines of code of each room."""
     sizes: dict[str, Counter[str]] = {}
     for package in ("ssi_core", "flows", "tests"):
         for file in sorted((ROOT / package).rglob("*.py")):
-            parts = file.relative_to(ROOT).parts[:-1]
-            depth = 3 if parts[:2] == ("ssi_core", "guests") else 2
+            room = room_of(file.relative_to(ROOT))
             code = lines_of_code(file.read_text(encoding="utf-8"))
-            sizes.setdefault("/".join(parts[:depth]), Counter()).update(files=1, code=code)
+            sizes.setdefault(room, Counter()).update(files=1, code=code)
     return sizes
 
 

@@ -159,6 +159,13 @@ class CompareSettings:
         metavar="ID",
         type=Name("comparison"),
     )
+    together: tuple[str, ...] = option(
+        (),
+        "Comparison of the same table on another collection; repeat it. The claims are tested on "
+        "all of them together.",
+        metavar="ID",
+        type=Name("comparison"),
+    )
     slices: bool = option(
         False,
         "Also show slices: by what training saw of a document, links back, frequency, and words of "
@@ -179,6 +186,7 @@ class CompareSettings:
         "ssi compare demo --slices",
         "ssi compare --list",
         "ssi compare demo --comparison ID --json",
+        "ssi compare query-log --together ID --together ID",
         "ssi compare wikispeedia-table4 --save docs/results/wikispeedia-table4.json",
     ),
 )
@@ -187,14 +195,19 @@ def compare(given: CompareSettings) -> Outcome:
 
     The output has paired tests, the printed numbers beside ours, and the claims of order with their
     verdicts. Without --comparison, it shows the newest comparison of the table that is finished and
-    is not a retraining.
+    is not a retraining. With --together, the output has the claims on several collections: on
+    these, and what to expect on another.
     """
     if given.listing:
-        if given.comparison or given.slices or given.save:
+        if given.comparison or given.slices or given.save or given.together:
             raise click.UsageError("--list goes with EXPERIMENT alone, or without it.")
         return _comparisons(given.experiment)
     if given.experiment is None:
         raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
+    if given.together:
+        if given.comparison or given.slices or given.save:
+            raise click.UsageError("--together goes with EXPERIMENT alone.")
+        return _together(given.experiment, given.together)
     from flows.reporting.compare import compare as compared
 
     results = compared(given.experiment, given.comparison)
@@ -203,6 +216,15 @@ def compare(given: CompareSettings) -> Outcome:
 
         write(results, given.save)
     return comparison_outcome(results, slices=given.slices)
+
+
+def _together(experiment: str, comparisons: tuple[str, ...]) -> Outcome:
+    from flows import tracking
+    from flows.reporting.together import render_together, together
+
+    tracking.ready()
+    found = together(experiment, comparisons)
+    return Outcome(found, lambda console: render_together(found, console))
 
 
 def _comparisons(experiment: str | None) -> Outcome:

@@ -96,6 +96,8 @@ def object_of(verdict: Verdict) -> dict[str, Any]:
         "p": verdict.p,
         "p_adjusted": verdict.p_adjusted,
         "bound": verdict.bound,
+        "detectable": verdict.detectable,
+        "p_t": verdict.p_t,
         "rows": list(verdict.rows),
         "systems": list(verdict.systems),
         "reason": verdict.reason,

@@ -15,6 +15,7 @@ from flows.reporting.verdicts import (
     apart,
     claims_cells,
     claims_line,
+    evidence,
     show_claims,
     stand_ins,
 )
@@ -46,6 +47,8 @@ def render(comparison: Mapping[str, Any], console: Console, *, slices: bool = Fa
     if comparison["claims"]:
         say("")
         say(claims_line(comparison["claims"]), "bold")
+        for line in evidence(comparison["claims"], TITLES):
+            say(line, "dim")
         show_claims(comparison["claims"], TITLES, console)
     for title, head, lines in slice_tables(comparison) if slices else ():
         say(f"\n{title}", "bold")
@@ -221,6 +224,7 @@ def markdown(comparison: Mapping[str, Any]) -> str:
     if comparison["claims"]:
         counted = [claim for claim in comparison["claims"] if claim["verdict"] not in APART]
         parts.append(f"### {claims_line(comparison['claims'])}")
+        parts += evidence(comparison["claims"], TITLES)
         if counted:
             parts.append(_markdown_table(*claims_cells(counted, TITLES)))
         if any(map(stand_ins, counted)):

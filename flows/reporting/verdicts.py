@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ssi_core.command.text import styled
 from ssi_core.evaluation.claims import APART
+from ssi_core.evaluation.comparison import LEVEL, digits
+from ssi_core.evaluation.measures import LOWER_IS_BETTER
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +45,48 @@ def claims_line(claims: Sequence[Mapping[str, Any]]) -> str:
         ]
     apart = [f"{number} {verdict}" for verdict in APART if (number := _count(claims, verdict))]
     return "; ".join([*parts, f"apart: {', '.join(apart)}"] if apart else parts)
+
+
+def evidence(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> list[str]:
+    """Return what stands under the number of claims: how they do by t, and what could be shown."""
+    return [line for line in (uncorrected_line(claims), detectable_line(claims, titles)) if line]
+
+
+def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
+    """Say how large a difference had to be for these queries to show it; "" where nothing is known.
+
+    It is the median over the claims of a measure, of those that are not counted apart.
+    """
+    of_measure: dict[str, list[float]] = {}
+    for claim in claims:
+        # Comparisons that were saved before have none.
+        if claim["verdict"] not in APART and claim.get("detectable") is not None:
+            of_measure.setdefault(claim["measure"], []).append(claim["detectable"])
+    if not of_measure:
+        return ""
+    found = ", ".join(
+        f"{digits(name, median(values), like=1)} {titles.get(name, name)}"
+        for name, values in of_measure.items()
+    )
+    return (
+        "Smallest difference that these queries show with 80 % power, at 5 % and uncorrected: "
+        f"{found} (median over the claims)."
+    )
+
+
+def uncorrected_line(claims: Sequence[Mapping[str, Any]]) -> str:
+    """Count claims of order by a t test each, as papers test them; "" where nothing is known."""
+    tested = [c for c in claims if c["verdict"] not in APART and c.get("p_t") is not None]
+    if not tested:
+        return ""
+    decided = [claim for claim in tested if claim["p_t"] < LEVEL]
+    holds = sum(
+        (claim["difference"] > 0) != (claim["measure"] in LOWER_IS_BETTER) for claim in decided
+    )
+    return (
+        f"By a t test at 5 % each, without correction: {holds} hold, {len(decided) - holds} "
+        f"reversed, {len(tested) - len(decided)} not decided."
+    )
 
 
 def _held(claims: Sequence[Mapping[str, Any]], hold: str) -> str:

@@ -24,6 +24,7 @@ from ssi_core.evaluation.significance import (
     paired_randomisation,
     paired_t,
     rounds_of,
+    smallest_detectable,
 )
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.types import Report
@@ -104,6 +105,11 @@ class Verdict:
         them where the difference is not below the margin.
     n : int
         Queries.
+    detectable : float or None
+        Difference that a test of these two rows finds with a power of 80 %, see
+        `significance.smallest_detectable`; None with one query.
+    p_t : float or None
+        Of a claim of order p of the paired t test alone, by which most papers have tested.
     rows : tuple of str
         Labels of the rows that were tested; `judge` tests those of the claim.
     systems : tuple of str
@@ -120,6 +126,8 @@ class Verdict:
     bound: bool
     test: TestName | Literal["tost"]
     n: int
+    detectable: float | None
+    p_t: float | None
     rows: tuple[str, str]
     systems: tuple[str, str]
     reason: str = ""
@@ -241,6 +249,8 @@ def judge(
                 by == "randomisation" and at_floor(alone[key], rounds),
                 by,
                 len(above),
+                smallest_detectable(above, below) if len(above) > 1 else None,
+                paired_t(above, below) if claim.margin is None else None,
                 (claim.above, claim.below),
                 systems[claim],
                 reason,

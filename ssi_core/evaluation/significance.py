@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -131,6 +132,64 @@ def _with_margin(a: ArrayLike, margin: float) -> Float64:
     if not 0 < margin < np.inf:
         raise ValueError(f"margin={margin}, expected a number above 0")
     return np.asarray(a, dtype=np.float64)
+
+
+def stratified_randomisation(
+    pairs: Sequence[tuple[ArrayLike, ArrayLike]], *, rounds: int = _LEAST_ROUNDS, seed: int = 0
+) -> float:
+    """Return p of the randomisation test on a difference over several collections.
+
+    The statistic is the mean over collections of the mean difference of each,
+
+        d = 1/k sum_c 1/n_c sum_i (a_ci - b_ci),
+
+    so that a collection counts the same with few and with many queries. The signs of queries are
+    flipped within each. What is tested is about these collections, not about another one:
+    `ssi_core.evaluation.pooling.random_effects` is.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of arrays
+        For each collection two values per query, the same queries in the same order.
+    rounds, seed : int
+        As of `paired_randomisation`.
+    """
+    if not pairs:
+        raise ValueError("pairs: none came, expected one for each collection")
+    shares = [_differences(a, b, "two-sided") / len(np.asarray(a)) for a, b in pairs]
+    together = np.concatenate(shares) / len(pairs)
+    return paired_randomisation(together, np.zeros(len(together)), rounds=rounds, seed=seed)
+
+
+def smallest_detectable(
+    a: ArrayLike, b: ArrayLike, *, level: float = 0.05, power: float = 0.8
+) -> float:
+    """Return the difference of means that a paired test would probably have found.
+
+    With the standard error s of the n differences and quantiles t of Student's distribution,
+
+        (t_{n-1}(1 - level / 2) + t_{n-1}(power)) s.
+
+    A true difference of that size is found with the given power by a two-sided t test at the level,
+    without a correction for several tests. NaN with one query; 0 where all differences are alike.
+
+    Parameters
+    ----------
+    a, b : array
+        A value per query, the same queries in the same order.
+    level : float
+        Significance level of the test.
+    power : float
+        Probability that the difference is found.
+    """
+    from scipy.special import stdtrit
+
+    difference = _differences(a, b, "two-sided")
+    n = len(difference)
+    if n < 2:
+        return float("nan")
+    error = difference.std(ddof=1) / np.sqrt(n)
+    return float((stdtrit(n - 1, 1 - level / 2) + stdtrit(n - 1, power)) * error)
 
 
 def is_clearly_higher(a: ArrayLike, b: ArrayLike) -> bool:

@@ -14,6 +14,8 @@ from ssi_core.evaluation.significance import (
     paired_randomisation,
     paired_t,
     rounds_of,
+    smallest_detectable,
+    stratified_randomisation,
 )
 
 
@@ -148,3 +150,34 @@ def test_one_query_says_nothing_of_a_difference_and_a_margin_is_above_zero():
     for margin in (0, -1, np.nan, np.inf):
         with pytest.raises(ValueError, match="margin="):
             paired_equivalence([0.5, 0.6], [0.5, 0.6], margin)
+
+
+def test_a_collection_counts_the_same_with_few_and_with_many_queries():
+    """Differences of 1/2 on one query and 1/4 on four: 1/4 and -1/8 to 1/8 of the statistic."""
+    one = ([0.5], [0.0])
+    # |1/4 - 1/8| is the least of all 32 assignments of signs, so that each is as extreme.
+    assert stratified_randomisation([one, ([0.0] * 4, [0.25] * 4)], rounds=999) == 1
+    # 1/4 + 1/8 is the most, reached by two of them.
+    p = stratified_randomisation([one, ([0.25] * 4, [0.0] * 4)], rounds=50_000)
+    assert p == pytest.approx(2 / 32, abs=0.004)
+    with pytest.raises(ValueError, match="pairs"):
+        stratified_randomisation([])
+
+
+def test_one_collection_is_the_paired_test():
+    a, b = np.random.default_rng(6).normal([[0.1], [0.0]], 0.3, (2, 40))
+    assert stratified_randomisation([(a, b)]) == paired_randomisation(a, b)
+
+
+def test_the_smallest_detectable_difference_is_found_as_often_as_it_says():
+    rng = np.random.default_rng(12)
+    size, error = 20, 0.3
+    least = (stats.t.ppf(0.975, size - 1) + stats.t.ppf(0.8, size - 1)) * error / np.sqrt(size)
+    samples = rng.normal(0, error, (4000, size))
+    nothing = np.zeros(size)
+    assert np.mean([smallest_detectable(d, nothing) for d in samples]) == pytest.approx(
+        least * np.mean(samples.std(axis=1, ddof=1)) / error
+    )
+    found = np.mean([paired_t(d + least, nothing) < 0.05 for d in samples])
+    assert found == pytest.approx(0.8, abs=0.02)
+    assert np.isnan(smallest_detectable([0.5], [0.4]))

@@ -14,7 +14,12 @@ from flows import tracking
 from flows.reporting import compare, report
 from flows.reporting import verdicts as verdicts_page
 from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.significance import holm, paired_randomisation, paired_t
+from ssi_core.evaluation.significance import (
+    holm,
+    paired_randomisation,
+    paired_t,
+    smallest_detectable,
+)
 from ssi_core.experiment import PrintedRow, Published, Row
 from ssi_core.types import BadInput
 from tests.flows import comparisons
@@ -537,3 +542,32 @@ def test_rows_of_other_tasks_are_tested_against_the_first_of_their_own(rows):
     )
     tests = compare.results(apart)["tests"]
     assert {(test["a"], test["b"]) for test in tests} == {("U'V + I", "BM25")}
+
+
+def test_the_page_says_which_differences_the_queries_could_show(found):
+    """The median of each measure; a comparison that was saved before says nothing."""
+    tested = [claim for claim in found["claims"] if claim["measure"] == "map"]
+    least = np.median([claim["detectable"] for claim in tested])
+    of_trained = next(claim for claim in tested if claim["above"] == "U'V + I")
+    seeds = [comparisons.report(0.2, seed=seed).per_query["map"].to_numpy() for seed in (2, 3)]
+    other = comparisons.report(0.0).per_query["map"].to_numpy()
+    assert of_trained["detectable"] == smallest_detectable(np.mean(seeds, axis=0), other)
+    said = f"{least:.3f} MAP"
+    assert said in " ".join(printed(found).split())
+    assert said in report.markdown(found)
+    for claim in found["claims"]:
+        claim = dict(claim)
+        claim.pop("detectable")
+        assert not verdicts_page.detectable_line([claim], {})
+
+
+def test_claims_are_also_counted_by_a_t_test_each(found):
+    """As most papers test: the two of the trained row, and the one that is the other way."""
+    said = "By a t test at 5 % each, without correction: 2 hold, 1 reversed, 1 not decided."
+    assert said in " ".join(printed(found).split())
+    assert said in report.markdown(found)
+    of_claims = [test for test in found["tests"] if test["family"] == "claims"]
+    by_t = {(test["a"], test["metric"]): test["p"] for test in of_claims if test["test"] == "t"}
+    assert len(by_t) == 4
+    for claim in found["claims"]:
+        assert claim["p_t"] == by_t[claim["above"], f"test/{claim['measure']}"]

@@ -1,0 +1,75 @@
+"""Mutants of the code: what is drawn, and what becomes of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import mutants
+
+SOURCE = """
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    WIDTH = 3
+
+
+def area(width: int | None = 2) -> int | None:
+    return width * 4
+"""
+
+
+def test_only_places_that_run_are_changed():
+    places = mutants.changes(SOURCE)
+    assert {line for line, _ in places} == {8, 9}
+    rows = SOURCE.splitlines()
+    assert {rows[line - 1][column] for line, column in places if line == 8} == {"2"}
+
+
+def test_a_seed_draws_the_same_mutants():
+    drawn = mutants.draw(2, 5)
+    assert drawn == mutants.draw(2, 5)
+    assert drawn != mutants.draw(2, 6)
+    for mutant in drawn:
+        assert mutant.before != mutant.after
+        rows = (mutants.ROOT / mutant.path).read_text(encoding="utf-8").splitlines()
+        assert rows[mutant.line - 1].strip() == mutant.before
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A project of one room, with one function and one test of it."""
+    room, tests = tmp_path / "ssi_core/rooms", tmp_path / "tests/rooms"
+    for folder in (room, tests):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+    (tmp_path / "ssi_core/__init__.py").touch()
+    (room / "area.py").write_text(SOURCE)
+    test = "from ssi_core.rooms.area import area\n\n\ndef test_area():\n    assert area({}) == {}\n"
+    (tests / "test_area.py").write_text(test.format(3, 12))
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    return tmp_path
+
+
+def mutant(line, after):
+    places = mutants.changes(SOURCE)
+    for (row, _), found in places.items():
+        for operator, occurrence in found:
+            if row == line and after in mutants.mutated(SOURCE, operator, occurrence):
+                return mutants.Mutant("ssi_core/rooms/area.py", operator, occurrence, line, "", "")
+    raise AssertionError(after)
+
+
+def test_a_change_that_a_test_notices_is_found_by_that_test(tree):
+    fate = mutants.fate(tree, mutant(9, "width + 4"), 60)
+    assert (fate.outcome, fate.by) == ("found", "tests/rooms/test_area.py::test_area")
+    assert (tree / "ssi_core/rooms/area.py").read_text() == SOURCE
+
+
+def test_a_change_that_no_test_notices_survives(tree):
+    assert mutants.fate(tree, mutant(8, "= 3)"), 60).outcome == "survived"
+
+
+def test_a_test_that_fails_without_the_change_decides_nothing(tree):
+    test = tree / "tests/rooms/test_area.py"
+    test.write_text(test.read_text().replace("12", "13"))
+    assert mutants.fate(tree, mutant(9, "width + 4"), 60).outcome == "not decided"

@@ -19,6 +19,7 @@
 
   // ---- Words: ssi_core/text/tokenizer.py ----
 
+  const ASCII = /^[\0-\x7f]*$/;
   const RUN = /[\p{L}\p{N}]+/gu;
   const MARKED_RUN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
   const MARKED_LETTER = /[\p{L}\p{N}]\p{M}*/gu;
@@ -342,12 +343,13 @@
   function occurrences(content, marks, rule) {
     const found = [];
     for (const { 0: run, index: start } of content.matchAll(MARKED_RUN)) {
+      const lower = run.toLowerCase();
       if (rule === "words") {
-        const word = tokenize(run, rule).find((one) => marks.has(one));
+        const words = ASCII.test(lower) ? [lower] : tokenize(run, rule);
+        const word = words.find((one) => marks.has(one));
         if (word) found.push({ word, start, end: start + run.length });
         continue;
       }
-      const lower = run.toLowerCase();
       for (const word of marks.keys()) {
         for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1)) {
           found.push({ word, start: start + at, end: start + at + word.length });

@@ -6,8 +6,6 @@ from pathlib import PurePath, PurePosixPath
 from typing import Literal, get_args
 from urllib.parse import quote
 
-from ssi_core.corpus.web.folder import HTML, MARKDOWN
-
 Addresses = Literal["html", "folders", "bare", "files"]
 STYLES: tuple[Addresses, ...] = get_args(Addresses)
 """Of ``guide/intro.md``: ``guide/intro.html``, ``guide/intro/``, ``guide/intro``, and the path."""
@@ -34,6 +32,8 @@ def address_of(page: str, url: str | None, style: str) -> str:
     >>> address_of("a b.html", "https://example.org/a", "html")
     'a%20b.html'
     """
+    from ssi_core.corpus.web.folder import HTML, MARKDOWN  # which loads much, and a help nothing
+
     path = PurePosixPath(page)
     suffix = path.suffix.lower()
     if suffix in HTML:

@@ -37,9 +37,7 @@ class SiteSettings:
         "Address of guide/intro.md: guide/intro.html (html), guide/intro/ (folders), guide/intro "
         "(bare) or guide/intro.md (files). Pages of HTML have their own.",
     )
-    language: str | None = option(
-        None, "Code of the language. [default: guessed from the script]", metavar="CODE"
-    )
+    language: str | None = option(None, "Code of the language. [default: guessed from the script]")
     budget: int = option(
         400_000, "Triples of each of the two trainings. 0: no training.", metavar="TRIPLES", ge=0
     )
@@ -54,7 +52,7 @@ class SiteSettings:
     ),
 )
 def site(given: SiteSettings) -> Outcome:
-    r"""Write a search of a static site: files that a browser ranks by, without a server.
+    r"""Write a search for a static site, which needs no server.
 
     FOLDER holds the pages, as HTML of a site's generator or as Markdown, with links between them.
     The ranking is BM25F over titles, headings, addresses, words of links and texts, plus a part

@@ -247,7 +247,7 @@
     if (vectors) addLatent(index, await vectors, [...words, whole], scores);
     const pages = Array.from(scores, (score, page) => [page, score])
       .filter(([, score]) => score > 0)
-      .sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+      .sort((a, b) => b[1] - a[1]); // which leaves equal ones in their order
     return { index, pages, marks };
   }
 

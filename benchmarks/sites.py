@@ -139,29 +139,11 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
         "U'V + D, search box": ssi.SSI().fit(box),
         f"ssi fit: {name}": chosen,
     }
-    qrels = [
-        ir_measures.Qrel(query, document, grade)
-        for query, document, grade in judged.select("query", "document", "grade").rows()
-    ]
-    # The page that the person wanted has the grade 2; one that helps, too, has the grade 1.
-    measures = {
-        "ndcg_at_10": nDCG @ 10,
-        "mrr": RR(rel=2),
-        "success_at_1": Success(rel=2) @ 1,
-    }
     values: dict[str, dict[str, np.ndarray]] = {}
     answers: dict[str, Run] = {}
     for label, model in models.items():
         run = answers[label] = searched(model.index(documents), queries)
-        scored = [
-            ir_measures.ScoredDoc(query, one, -float(rank))
-            for query, found in run.items()
-            for rank, one in enumerate(found)
-        ]
-        values[label] = {
-            key: _by_query(measure, qrels, scored, list(queries))
-            for key, measure in measures.items()
-        }
+        values[label] = by_query(run, judged, list(queries))
     base = values["BM25F"]
     rows = {
         label: {
@@ -183,9 +165,28 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
     }
 
 
-def _by_query(measure: Any, qrels: Any, run: Any, queries: Sequence[str]) -> np.ndarray:
-    found = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, run)}
-    return np.array([found.get(query, 0.0) for query in queries])
+def by_query(run: Run, judged: pl.DataFrame, queries: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return each measure of a run, a value for each query."""
+    qrels = [
+        ir_measures.Qrel(query, document, grade)
+        for query, document, grade in judged.select("query", "document", "grade").rows()
+    ]
+    scored = [
+        ir_measures.ScoredDoc(query, one, -float(rank))
+        for query, found in run.items()
+        for rank, one in enumerate(found)
+    ]
+    # The page that the person wanted has the grade 2; one that helps, too, has the grade 1.
+    measures = {
+        "ndcg_at_10": nDCG @ 10,
+        "mrr": RR(rel=2),
+        "success_at_1": Success(rel=2) @ 1,
+    }
+    values = {}
+    for key, measure in measures.items():
+        found = {one.query_id: one.value for one in ir_measures.iter_calc([measure], qrels, scored)}
+        values[key] = np.array([found.get(query, 0.0) for query in queries])
+    return values
 
 
 def main(argv: Sequence[str] | None = None) -> None:

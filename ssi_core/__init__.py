@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssi_core.guests.profiles.face import Profiles
     from ssi_core.guests.reranking.face import Reranker
     from ssi_core.guests.reranking.letor import read_folds, read_letor
+    from ssi_core.guests.site.face import Site, site
     from ssi_core.guests.summary.face import Concepts, summarise
     from ssi_core.sample.face import read_sample
     from ssi_core.types import BadInput, Refused
@@ -59,6 +60,7 @@ __all__ = [
     "Ranker",
     "Refused",
     "Reranker",
+    "Site",
     "Task",
     "TfIdf",
     "compare",
@@ -70,6 +72,7 @@ __all__ = [
     "read_folds",
     "read_letor",
     "read_sample",
+    "site",
     "summarise",
 ]
 

@@ -12,6 +12,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "models": {"reranked": "ssi_core.guests.reranking.reranked:Reranked"},
     "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
+        "site": "ssi_core.guests.site.commands:site",
         "rank.rerank": "ssi_core.guests.reranking.commands:rerank",
         "rank.codes": "ssi_core.guests.codes.commands:codes",
         "rank.summary": "ssi_core.guests.summary.commands:summary",
@@ -23,9 +24,11 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "Hasher": "ssi_core.guests.codes.face:Hasher",
         "Profiles": "ssi_core.guests.profiles.face:Profiles",
         "Reranker": "ssi_core.guests.reranking.face:Reranker",
+        "Site": "ssi_core.guests.site.face:Site",
         "read_feeds": "ssi_core.guests.feeds.face:read_feeds",
         "read_folds": "ssi_core.guests.reranking.letor:read_folds",
         "read_letor": "ssi_core.guests.reranking.letor:read_letor",
+        "site": "ssi_core.guests.site.face:site",
         "summarise": "ssi_core.guests.summary.face:summarise",
     },
 }

@@ -61,6 +61,7 @@ STORIES = {
     "codes": [("docs/hash-codes.md", "Commands")],
     "summaries": [("docs/summaries.md", "Commands"), ("docs/summaries.md", "Measured")],
     "feeds": [("docs/feeds.md", "Commands")],
+    "site": [("docs/site.md", "From a site to its search")],
     "profiles": [("docs/profiles.md", "Commands")],
     "hashing": [("docs/hashing.md", "Words that go together")],
     "mates": [("docs/mates.md", "Mates: documents of two languages on one subject")],

@@ -24,6 +24,7 @@ from tests.flows import roots
 from tests.guests.codes import made as labelled
 from tests.guests.feeds import test_feeds
 from tests.guests.reranking import made as pairs
+from tests.guests.site.made import small
 from tests.guests.summary import made as wiki
 from tests.guests.summary.test_questions import meeting, write_meetings
 from tests.killing import Ended, Faults, run_code
@@ -89,6 +90,7 @@ COMMANDS = {
     "why": "DATA/model moon Page_1",
     "export": "DATA/model --to opensearch --out new",
     "lab evaluate": "DATA/model --task DATA/task --out new",
+    "site": "pages --out new",
     "rank rerank fit": f"{RERANKER} --out new",
     "rank rerank score": "reranker fold/test.txt --out new --scores scores",
     "rank rerank compare": "folds --table rankers.toml --save new",
@@ -297,6 +299,7 @@ def _write_texts(here: Path) -> None:
     (here / "notes.txt").write_text(wiki.TEXTS[1])
     one = meeting(*wiki.TEXTS, answer="Delegates spoke about global warming for many hours.")
     write_meetings(here / "QMSum", train={"a": one}, val={"b": one})
+    small(here / "pages")
     (here / "feeds").mkdir()
     for number, feed in enumerate(test_feeds.made(60)):
         text = (atom if number % 2 else rss)(test_feeds.stamped(feed))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("own_root")
 RESULT = {"id", "title", "score", "url", "snippet", "marks", "related", "fields"}
 DAILY = [
     *("fit", "search", "related", "explain", "why", "export"),
-    *("serve", "compare", "retrain", "up", "demo"),
+    *("serve", "compare", "retrain", "up", "demo", "site"),
 ]
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 

@@ -1,0 +1,273 @@
+"""What a site's search ranks by: BM25F over all fields, and a latent part learnt on the site.
+
+The settings of BM25F, the training of ``U'V`` and its weight are chosen on held-out wordings of the
+site's links (titles, where links have few words). Of a site that is too small to be divided,
+nothing is learnt: BM25F has its defaults. Frequencies and lengths are counted in whole pages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from ssi_core.collection import open_collection
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.face.documents import Documents
+from ssi_core.face.fit_cache import fit_once
+from ssi_core.face.fit_tasks import search_task
+from ssi_core.face.models import Ranker
+from ssi_core.face.task import LATENT, Task
+from ssi_core.models.base import FitOptions, FittedModel
+from ssi_core.models.bm25f import Bm25F, settings_of
+from ssi_core.models.combined.parts import fitted_parts
+from ssi_core.tasks.unseen import documents_of, texts_in_views
+from ssi_core.text.fields import FIELDS as FIELDS_OF_A_PAGE
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Float32, Float64, Pairs, TextMatrix, Texts
+from ssi_core.types import Task as Data
+from ssi_core.views.names import COUNTS, FIELDS
+from ssi_core.views.statistics import Statistics
+from ssi_core.views.text_view import TextView
+from ssi_core.views.tfidf import Weighting
+from ssi_core.views.vocabulary import Vocabulary
+
+DIMENSIONS = 32
+BUDGET = 400_000
+"""Triples of a training."""
+_TRAINING: Mapping[str, Any] = {
+    "model": "bilinear",
+    "diagonal": "none",
+    "view": LATENT[0],
+    "dimensions": DIMENSIONS,
+    "init_std": 0.01,
+    "margin": 0.1,
+    "rates": (0.05,),
+    "negatives": 16,
+    "stop_by": "mrr",
+}
+_STARTS = (None, "link")
+"""What a training learns first: nothing, or the links of whole pages."""
+_BETAS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_MEASURE = "mrr"
+_QUERIES = 1000
+
+
+@dataclass(frozen=True)
+class Latent:
+    """The latent part: ``u = sum_i idf_i U_i / |idf|`` over the words i of a query.
+
+    Attributes
+    ----------
+    words : sequence of str
+        Words of the rows.
+    idf : float32 (words,)
+        Weights of the words in a query, before it has unit length.
+    embedding : float32 (words, N)
+        ``U``.
+    pages : float32 (pages, N)
+        ``V d`` of each page, times the weight of the part.
+    """
+
+    words: Sequence[str]
+    idf: Float32
+    embedding: Float32
+    pages: Float32
+
+    def scores(self, words: Iterable[str]) -> Float64:
+        """Return what the part gives each page for the words of a query, each counted once."""
+        known = [self._rows[word] for word in words if word in self._rows]
+        length = float(np.linalg.norm(self.idf[known]))
+        if not length:
+            return np.zeros(len(self.pages))
+        found: Float64 = self.pages @ (self.idf[known] @ self.embedding[known] / length)
+        return found
+
+    @cached_property
+    def _rows(self) -> Mapping[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Pages and their weights.
+
+    Attributes
+    ----------
+    pages : DataFrame
+        Columns id, url, title, text: a row for each page.
+    language : str
+        Code whose rule splits texts into words.
+    words : sequence of str
+        Words of the columns of ``exact``.
+    exact : CSR float32 (pages, words)
+        Weights of BM25F in the pages, idf included.
+    k3 : float
+        Saturation of the counts of a query.
+    latent : Latent or None
+        None: it is no gain on validation, or the site is too small to tell.
+    facts : mapping
+        What was chosen, and on how many queries.
+    """
+
+    pages: pl.DataFrame
+    language: str
+    words: Sequence[str]
+    exact: TextMatrix
+    k3: float
+    latent: Latent | None
+    facts: Mapping[str, Any]
+
+    def ranked(self, text: str) -> list[int]:
+        """Return the numbers of the pages of a positive score, the best first, without rounding."""
+        scores = np.zeros(self.exact.shape[0])
+        counts = Counter(tokenize(text, self.language))
+        columns = self._columns
+        for word, n in counts.items():
+            if word in columns:
+                weights = self._by_word[:, [columns[word]]].toarray().ravel()
+                scores += (self.k3 + 1) * n / (self.k3 + n) * weights
+        if self.latent is not None:
+            scores += self.latent.scores(counts)
+        order = np.argsort(-scores, kind="stable")
+        return [int(page) for page in order if scores[page] > 0]
+
+    @cached_property
+    def _columns(self) -> Mapping[str, int]:
+        return {word: column for column, word in enumerate(self.words)}
+
+    @cached_property
+    def _by_word(self) -> sparse.csc_array:
+        return self.exact.tocsc().astype(np.float64)
+
+
+def learn(documents: Documents, *, budget: int = BUDGET, seed: int = 0) -> Learnt:
+    """Learn the weights of a site's pages.
+
+    Parameters
+    ----------
+    documents : Documents
+        Pages with their links.
+    budget : int
+        Triples of each of the two trainings; 0: BM25F alone.
+    seed : int
+        Seed of the trainings.
+    """
+    collection = open_collection(documents.path)
+    texts = documents_of(collection)
+    language = language_of(documents)
+    try:
+        task = task_of(documents)
+    except BadInput:  # too few pages for three sides
+        task = None
+    chosen: dict[str, Any] = {"latent": 0.0}
+    latent = None
+    fields = Bm25F()
+    if task is not None:
+        part, mixed = _chosen(task, budget, seed)
+        fields = _fixed(part)
+        chosen = {"queries": _asked(task), **settings_of(part)}
+        if mixed is not None:
+            latent = _latent(mixed, texts)
+        chosen["latent"] = 0.0 if mixed is None else float(mixed.arrays["beta"][0])
+    words, exact = _exact(fields, texts, language)
+    shown = documents.frame.select("id", "url", "title", "text")
+    return Learnt(shown, language, words, exact, fields.k3, latent, chosen)
+
+
+def language_of(documents: Documents) -> str:
+    """Return the code of the language that the pages are read in."""
+    first = open_collection(documents.path).documents.select("language").head(1).collect()
+    return str(first.item() or "")
+
+
+def task_of(documents: Documents) -> Task:
+    """Return the task of a search box, with the links of pages to learn from."""
+    task = search_task(documents)
+    asked = task.artefact.configuration
+    try:
+        return Task.of(documents, asked["relevant"], queries=asked["queries"], auxiliary=["link"])
+    except BadInput:  # too few links to learn from
+        return task
+
+
+def _asked(task: Task) -> str:
+    return str(task.artefact.configuration["queries"])
+
+
+def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedModel | None]:
+    """Return BM25F, and its sum with ``U'V`` that has the highest mean, unless that is lower."""
+    words = vars(Bm25F.tuned(measure=_MEASURE))
+    validator = Validator(task.data, "valid", _QUERIES)
+    best = fit_once(Ranker("bm25f", **words), task).fitted_
+    highest, mixed = _mean(validator, best), None
+    for start in _STARTS if budget else ():
+        if start is not None and start not in task.data.auxiliary:
+            continue
+        training = {**_TRAINING, "learn_first": start, "budget": budget}
+        parts = ({"model": "bm25f", **words}, training)
+        ranker = Ranker("mixture", random_state=seed, parts=parts, betas=_BETAS)
+        for one in _variants(fit_once(ranker, task).fitted_):
+            if (mean := _mean(validator, one)) > highest:
+                highest, mixed = mean, one
+    return best, mixed
+
+
+def _variants(mixed: FittedModel) -> list[FittedModel]:
+    return [
+        replace(mixed, arrays={**mixed.arrays, "beta": np.array([beta], np.float32)})
+        for beta in _BETAS
+        if beta
+    ]
+
+
+def _mean(validator: Validator, fitted: FittedModel) -> float:
+    return float(MEASURES[_MEASURE](validator.ranks(fitted)).mean())
+
+
+def _fixed(fitted: FittedModel) -> Bm25F:
+    """Return the model that has the chosen settings as its only ones."""
+    chosen: dict[str, Any] = {name: (value,) for name, value in settings_of(fitted).items()}
+    return Bm25F(**chosen)
+
+
+def _latent(mixed: FittedModel, texts: pl.DataFrame) -> Latent:
+    _, part = fitted_parts(mixed)
+    pages = part.embed_documents(texts_in_views(texts, part.document_views)).dense
+    view = part.view(LATENT[0], "query")
+    assert pages is not None
+    assert isinstance(view, TextView)
+    embedding = np.asarray(part.arrays["U"], np.float32)
+    idf = view.idf[: len(view.words)]
+    beta = np.float32(mixed.arrays["beta"][0])
+    return Latent(list(view.words), idf, embedding[: len(idf)], pages * beta)
+
+
+def _exact(fields: Bm25F, texts: pl.DataFrame, language: str) -> tuple[Sequence[str], TextMatrix]:
+    """Return the words of whole pages, and their weights in the pages."""
+    every = {word for text in texts["text"] for word in tokenize(text, language)}
+    words = Vocabulary(pl.Series(sorted(every), dtype=pl.String))
+    idf = np.zeros(len(words), np.float32)
+    view = TextView(
+        language, words, Statistics(idf, len(texts), 1.0), Weighting(COUNTS),
+        fields=FIELDS_OF_A_PAGE,
+    )  # fmt: skip
+    pages = texts_in_views(texts, {COUNTS: view, FIELDS: view.named(FIELDS)})
+    fitted = fields.learn(_unasked(pages), np.random.default_rng(0), FitOptions())
+    exact = fitted.embed_documents(pages).sparse
+    assert exact is not None
+    return list(words), exact
+
+
+def _unasked(pages: Texts) -> Data:
+    """Return a task without queries: BM25F with fixed settings reads the documents alone."""
+    none = Pairs.of(np.empty((0, 2), np.int32))
+    exclude = sparse.csr_array((len(pages), len(pages)), dtype=np.bool_)
+    return Data(pages, pages, none, none, none, exclude, key="")

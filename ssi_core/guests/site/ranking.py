@@ -1,0 +1,169 @@
+"""A site's search in Python: it reads the files and ranks as ``search.js`` does, to the last bit.
+
+All arithmetic is that of float64, one operation after the other in the order of the program.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssi_core.guests.site.records import Word, unpack_pages, unpack_words
+from ssi_core.guests.site.writing import FORMAT, MANIFEST, VECTORS, is_site
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Float32, Float64
+
+_LANGUAGES = {"words": "en", "any": "", "ideographs": "zh", "pairs": "th", "marked": "hi"}
+"""Name of a rule in ``search.js`` -> a language that is split by it."""
+_MOST_CHUNKS = 4
+"""Chunks of words that may begin with what is typed; beyond, it is too short to tell."""
+_BESIDE = 0.1
+"""Weight of a longer word where what is typed is a word, too."""
+
+
+class SiteIndex:
+    """The files that ``ssi site`` has written, opened.
+
+    Parameters
+    ----------
+    directory : Path
+        Their directory.
+
+    Raises
+    ------
+    BadInput
+        It holds no such files, or those of another version.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        if not is_site(directory):
+            raise BadInput(f"{directory} holds no search of a site. Write one: ssi site FOLDER")
+        self.path = directory
+        [self.manifest] = self._values(MANIFEST)
+        if self.manifest["format"] != FORMAT:
+            raise BadInput(f"{directory} was written by another version of ssi. Write it again.")
+        self._words: dict[int, Mapping[str, Word]] = {}
+
+    def __len__(self) -> int:
+        return int(self.manifest["pages"])
+
+    @cached_property
+    def pages(self) -> Sequence[tuple[str, str, str]]:
+        """Title, address and text of each page."""
+        parts = range(len(self.manifest["firstPages"]))
+        return [tuple(page) for number in parts for page in self._values(f"p{number}")[0]]
+
+    @cached_property
+    def vectors(self) -> tuple[Float32, NDArray[np.int8]]:
+        """Scales and vectors of the pages."""
+        [text] = self._values(VECTORS)
+        return unpack_pages(base64.b64decode(text), self.manifest["dimensions"])
+
+    def rank(self, text: str, *, typing: bool = False) -> list[tuple[int, float]]:
+        """Return the pages of a positive score, the best first; of equal ones the first.
+
+        Parameters
+        ----------
+        text : str
+            The query.
+        typing : bool
+            Whether the last word is still typed, so that it stands for all words that begin so.
+        """
+        counts, start = self._read(text, typing)
+        words = [self.word(name) for name in counts]
+        scores = np.zeros(len(self))
+        k3 = self.manifest["k3"]
+        for n, word in zip(counts.values(), words, strict=True):
+            if word is not None:
+                scores[word.pages] += (((k3 + 1) * n) / (k3 + n)) * word.scale * word.weights
+        whole = None if start is None else self.word(start)
+        if start is not None:
+            completed = self._completions(start) or ([] if whole is None else [(whole, 1.0)])
+            scores += self._best(completed)
+        if self.manifest["dimensions"]:
+            self._add_latent([*words, whole], scores)
+        order = np.argsort(-scores, kind="stable")
+        return [(int(page), float(scores[page])) for page in order if scores[page] > 0]
+
+    def word(self, name: str) -> Word | None:
+        """Return a word, or None where no page has it."""
+        return self._words_in(self._place(name)).get(name)
+
+    def _read(self, text: str, typing: bool) -> tuple[Mapping[str, int], str | None]:
+        names = tokenize(text, _LANGUAGES[self.manifest["rule"]])
+        ends = text[-1:] and unicodedata.category(text[-1])[0] in "LNM"
+        unfinished = typing and bool(names) and bool(ends)
+        start = names.pop() if unfinished else None
+        return Counter(names), start
+
+    def _place(self, name: str) -> int:
+        key = name.encode("utf-16-be")
+        return max(0, bisect_right(self._firsts, key) - 1)
+
+    @cached_property
+    def _firsts(self) -> Sequence[bytes]:
+        return [word.encode("utf-16-be") for word in self.manifest["firstWords"]]
+
+    def _words_in(self, number: int) -> Mapping[str, Word]:
+        if number not in self._words:
+            names, text = self._values(f"w{number}")
+            several = names.split(" ")
+            data = base64.b64decode(text)
+            records = unpack_words(data, len(several), self.manifest["dimensions"])
+            self._words[number] = dict(zip(several, records, strict=True))
+        return self._words[number]
+
+    def _completions(self, start: str) -> list[tuple[Word, float]]:
+        firsts, first = self.manifest["firstWords"], self._place(start)
+        last = first
+        while last + 1 < len(firsts) and firsts[last + 1].startswith(start):
+            last += 1
+        if last - first >= _MOST_CHUNKS:
+            return []
+        found = {
+            name: word
+            for number in range(first, last + 1)
+            for name, word in self._words_in(number).items()
+            if name.startswith(start)
+        }
+        beside = _BESIDE if start in found else 1
+        return [
+            (word, 1.0 if name == start else len(start) / len(name) * beside)
+            for name, word in found.items()
+        ]
+
+    def _best(self, completed: Sequence[tuple[Word, float]]) -> Float64:
+        best = np.zeros(len(self))
+        for word, weight in completed:
+            best[word.pages] = np.maximum(best[word.pages], weight * word.scale * word.weights)
+        return best
+
+    def _add_latent(self, words: Sequence[Word | None], scores: Float64) -> None:
+        query, squares = np.zeros(self.manifest["dimensions"]), 0.0
+        for word in words:
+            if word is not None and word.row is not None:
+                squares += word.idf * word.idf
+                query += word.row_scale * word.row.astype(np.float64)
+        if not squares:
+            return
+        scale, rows = self.vectors
+        product = np.zeros(len(self))
+        for k, value in enumerate(query):  # the order of the program: a sum of numpy has another
+            product += value * rows[:, k].astype(np.float64)
+        scores += product * scale.astype(np.float64) / math.sqrt(squares)
+
+    def _values(self, name: str) -> list[Any]:
+        text = (self.path / f"{name}.js").read_text(encoding="utf-8")
+        values: list[Any] = json.loads(f"[{text[len('ssi.chunk(') : text.rindex(')')]}]")
+        return values[1:]

@@ -1,0 +1,183 @@
+"""The files of a site's search, and the ranking that Python reads of them."""
+
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ssi_core as ssi
+from ssi_core.guests.site import learning, writing
+from ssi_core.guests.site.addresses import STYLES, address_of
+from ssi_core.guests.site.ranking import SiteIndex
+from ssi_core.guests.site.records import pack_pages, pack_word, unpack_pages, unpack_words, word_of
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput, Refused, Texts
+from tests.guests.site.made import HOSTILE, encyclopedia, queries, small
+
+pytestmark = pytest.mark.usefixtures("own_root")
+
+
+def bytes_of(directory):
+    return {file.name: file.read_bytes() for file in directory.iterdir()}
+
+
+def test_records_are_read_as_they_were_written():
+    rng = np.random.default_rng(0)
+    words = []
+    for number, df in enumerate((1, 3, 300)):
+        pages = np.sort(rng.choice(40_000, df, replace=False)).astype(np.int32)
+        row = rng.normal(size=4).astype(np.float32) * (number < 2)
+        weights = rng.uniform(0.001, 9, df).astype(np.float32)
+        words.append((pages, weights, word_of(pages, weights, float(number), row)))
+    data = b"".join(pack_word(word, 4) for *_, word in words)
+
+    for (pages, weights, word), read in zip(words, unpack_words(data, 3, 4), strict=True):
+        np.testing.assert_array_equal(read.pages, pages)
+        np.testing.assert_array_equal(read.weights, word.weights)
+        assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
+        assert np.abs(read.scale * read.weights - weights).max() <= word.scale * 1.01
+        assert (read.row is None) == (word.row is None)
+    assert words[0][2].row is None  # idf 0
+
+    vectors = rng.normal(size=(7, 4)).astype(np.float32)
+    scale, rows = unpack_pages(pack_pages(vectors), 4)
+    assert np.abs(scale[:, None] * rows - vectors).max() <= scale.max() * 0.51
+
+
+@pytest.mark.trains
+def test_the_same_pages_and_seed_make_the_same_bytes(wiki, tmp_path, monkeypatch):
+    folder = shutil.copytree(wiki, tmp_path / "public", ignore=lambda *_: ["search"])
+    ssi.site(folder, folder / "search", budget=60_000)
+    assert bytes_of(folder / "search") == bytes_of(wiki / "search")
+
+
+@pytest.mark.trains
+def test_a_part_is_learnt_and_the_files_say_so(wiki):
+    index = SiteIndex(wiki / "search")
+    assert index.manifest["dimensions"] == learning.DIMENSIONS
+    assert index.manifest["root"] == "../"
+    assert len(index) == len(list(wiki.glob("wiki/*.html")))
+    assert index.pages[0][1].startswith("wiki/")
+
+
+@pytest.mark.trains
+def test_int8_ranks_as_float32_does(tmp_path):
+    folder = encyclopedia(tmp_path / "public")
+    documents = ssi.read(folder)
+    learnt = learning.learn(documents, budget=60_000)
+    writing.write_site(learnt, tmp_path / "search", root="../", addresses="html")
+    index = SiteIndex(tmp_path / "search")
+    overlap, ranks = [], []
+    for query, _ in queries(index, 400):
+        exact, rounded = learnt.ranked(query), [page for page, _ in index.rank(query)]
+        if not exact:
+            continue
+        overlap.append(len({*exact[:10]} & {*rounded[:10]}) / len(exact[:10]))
+        ranks.append(1 / (1 + rounded.index(exact[0])))
+    assert np.mean(overlap) >= 0.98
+    assert np.mean(ranks) >= 0.98
+
+
+@pytest.mark.trains
+def test_the_latent_query_is_that_of_the_model(tmp_path):
+    folder = encyclopedia(tmp_path / "public")
+    documents = ssi.read(folder)
+    latent = learning.learn(documents, budget=60_000).latent
+    _, mixed = learning._chosen(learning.task_of(documents), 60_000, 0)
+    part = learning.fitted_parts(mixed)[1]
+    asked = ["a car of the capital", "old car", "city"]
+    views = {name: view.transform(asked) for name, view in part.query_views.items()}
+    names = pl.Series(asked)
+    texts = Texts(names, names, views, part.query_views)
+    for query, vector in zip(asked, part.embed_queries(texts).dense, strict=True):
+        expected = latent.pages @ vector
+        np.testing.assert_allclose(latent.scores(tokenize(query)), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_small_site_has_a_search_without_a_training(tmp_path):
+    site = ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+    assert site.search("wheels")[0].url == "cars.html"
+    assert site.search("no-such-word") == []
+    assert "queries" not in site.chosen
+    assert not (tmp_path / "search/vectors.js").exists()
+    assert repr(site).startswith("Site of 5 pages")
+
+
+def test_a_word_that_is_typed_stands_for_those_that_begin_so(tmp_path):
+    site = ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+    assert site.search("whee") == []
+    assert [hit.url for hit in site.search("whee", typing=True)] == ["cars.html"]
+    assert [hit.url for hit in site.search("whee ", typing=True)] == []
+    # A word itself is before longer ones, though these are rarer.
+    scores = [hit.score for hit in site.search("car", typing=True)]
+    assert scores[0] == site.search("car")[0].score
+
+
+def test_titles_are_kept_as_they_are(tmp_path):
+    site = ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+    assert site.search("strange")[0].title == HOSTILE
+
+
+def test_words_are_in_the_order_of_a_browser(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "cars.md").write_text(
+        "# \U0001d4dc \ufb01 ｗ 𝐀 \U00010428 \uff5e\ua4d0 [s](index.md)"
+    )
+    site = SiteIndex(ssi.site(folder, tmp_path / "search").path)
+    names, _ = site._values("w0")
+    words = names.split(" ")
+    assert "\U00010428" in words
+    assert words == sorted(words, key=lambda word: word.encode("utf-16-be"))
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_addresses_follow_the_generator(style):
+    ends = {"html": "a/b.html", "folders": "a/b/", "bare": "a/b", "files": "a/b.md"}
+    assert address_of("a/b.md", None, style) == ends[style]
+    index = {"html": "a/index.html", "folders": "a/", "bare": "a/", "files": "a/README.md"}
+    assert address_of("a/README.md", "a/README.md", style) == index[style]
+    assert address_of("a/b.html", "https://example.org/", style) == "a/b.html"
+    assert address_of("a/b.md", "/there/", style) == "there/"
+
+
+def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path):
+    folder, out = small(tmp_path / "docs"), tmp_path / "search"
+    ssi.site(folder, out)
+    (out / "w99.js").write_text("stale")
+    ssi.site(folder, out)
+    assert not (out / "w99.js").exists()
+    with pytest.raises(Refused, match="left alone"):
+        ssi.site(folder, folder)
+    assert (folder / "index.md").exists()
+
+
+def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path):
+    folder = small(tmp_path / "docs")
+    with pytest.raises(BadInput, match=r"language='any'"):
+        ssi.site(folder, tmp_path / "search", language="ja")
+    assert len(ssi.site(folder, tmp_path / "search", language="any")) == 5
+
+
+def test_what_is_no_search_of_a_site_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="ssi site FOLDER"):
+        ssi.Site(tmp_path)
+    ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+    manifest = tmp_path / "search/manifest.js"
+    manifest.write_text(manifest.read_text().replace('"format":1', '"format":0'))
+    with pytest.raises(BadInput, match="another version"):
+        ssi.Site(tmp_path / "search")
+
+
+def test_chunks_are_read_by_no_other_version(tmp_path):
+    folder = small(tmp_path / "docs")
+    first = SiteIndex(ssi.site(folder, tmp_path / "search").path).manifest["version"]
+    (folder / "cars.md").write_text("# New cars\n\n[Start](index.md)")
+    assert SiteIndex(ssi.site(folder, tmp_path / "search").path).manifest["version"] != first
+
+
+def test_the_verb_writes_and_tells(tmp_path, ssi):
+    code, said, _ = ssi("site", small(tmp_path / "docs"), "--out", tmp_path / "search")
+    assert code == 0
+    assert said["pages"] == 5
+    assert said["chosen"] == {"latent": 0.0}

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from flows import environment
-from flows.servers.processes import scratch
-from flows.storage import relocation
 from ssi_core.command import models
 from ssi_core.command.library import HOMES, command_of
 from ssi_core.command.signals import end_at_once
@@ -51,6 +49,9 @@ cli = command_of(Registry("verbs", {**HOMES, **_WORKFLOW}))
 @contextmanager
 def _around() -> Iterator[None]:
     """Hold what Prefect and MLflow need around a verb."""
+    from flows.servers.processes import scratch
+    from flows.storage import relocation
+
     environment.prepare()
     relocation.settle()
     with scratch():

@@ -11,7 +11,6 @@ that runs (`flows.servers.prefect_command`).
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -100,6 +99,8 @@ def main(command: Sequence[str]) -> None:
     """Become another command, under the prepared environment."""
     if not command:
         sys.exit("usage: python -m flows.environment COMMAND [ARGUMENT ...]")
+    import shutil
+
     from flows.servers.prefect_command import is_service, settings_of
     from ssi_core.types import Refused
 

@@ -12,15 +12,23 @@ Registries are ``models``, ``sources``, ``measures``, ``targets``, ``verbs`` and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ssi"
 _GUESTS = ("ssi_core.guests", "ssi_core.datasets", "ssi_core.sample")
+
+_METADATA = (".dist-info", ".egg-info", ".egg")
+"""Ends of names under which the facts of an installed package lie."""
 
 T = TypeVar("T")
 
@@ -79,7 +87,39 @@ def _added() -> Mapping[str, Mapping[str, str]]:
     for guests in filter(find_spec, _GUESTS):
         for kind, homes in import_module(guests).REGISTRIES.items():
             additions.setdefault(kind, {}).update(homes)
-    for point in entry_points(group=GROUP):
+    for point in _entry_points():
         kind, _, name = point.name.partition(".")
         additions.setdefault(kind, {}).setdefault(name, point.value)
     return additions
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    """Return the entry points of the group: their files are parsed only if one of them names it."""
+    if not any(map(_may_add, sys.path)) and not any(map(_finds_more, sys.meta_path)):
+        return ()
+    from importlib.metadata import entry_points
+
+    return entry_points(group=GROUP)
+
+
+def _may_add(place: str) -> bool:
+    """Tell whether a directory of modules may hold entry points of the group; an archive may."""
+    path = Path(place)
+    try:
+        return any(_names_group(one) for one in path.iterdir() if one.suffix in _METADATA)
+    except OSError:
+        return path.is_file()
+
+
+def _names_group(metadata: Path) -> bool:
+    if metadata.suffix == ".egg":
+        return True
+    try:
+        return f"[{GROUP}]".encode() in (metadata / "entry_points.txt").read_bytes()
+    except OSError:
+        return False
+
+
+def _finds_more(finder: object) -> bool:
+    """Tell whether a finder knows packages that lie in no directory of modules."""
+    return finder is not PathFinder and hasattr(finder, "find_distributions")

@@ -11,13 +11,14 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache, wraps
-from typing import Any, ParamSpec, TypeVar, get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints
 
 from ssi_core.remedies import spelled
 from ssi_core.types import BadInput
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
+    from pydantic_core import ErrorDetails
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,6 +70,8 @@ def check_keys(kind: Any, values: Mapping[str, Any], where: str) -> None:
 
 def converted(kind: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as the fields of a dataclass want them; `ValueError` names a wrong one."""
+    from pydantic import ValidationError
+
     taken = {}
     for name, value in values.items():
         try:
@@ -170,12 +173,16 @@ def tables(value: Any, where: str) -> list[dict[str, Any]]:
 
 @cache
 def _adapters(kind: type) -> Mapping[str, TypeAdapter[Any]]:
+    from pydantic import TypeAdapter
+
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: TypeAdapter(hints[field.name]) for field in fields(kind)}
 
 
 def _as(adapter: TypeAdapter[Any], value: Any) -> Any:
     """Return a value as a field wants it; 2e5 is a whole number, too."""
+    from pydantic import ValidationError
+
     try:
         return adapter.validate_python(value, strict=True)
     except ValidationError:

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from ssi_core.deferred import defer
 from ssi_core.remedies import typed_call
 
 if TYPE_CHECKING:
     import polars as pl
+    from scipy import sparse
+
+defer()
 
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
 
-TextMatrix: TypeAlias = sparse.csr_array
+TextMatrix: TypeAlias = "sparse.csr_array"
 """A row per text: CSR, float32 data, sorted int32 indices. Arrays may be memory mapped."""
 
 Watch: TypeAlias = Callable[[int, Mapping[str, float]], None]

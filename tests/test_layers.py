@@ -37,7 +37,7 @@ LINES = [
     {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
-    {"cache", "registry", "remedies"},
+    {"cache", "deferred", "registry", "remedies"},
     {"system"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}

@@ -27,7 +27,7 @@ from ssi_core.evaluation.measures import hubness
 from ssi_core.kernels.ranking.topk import top_k
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.types import BadInput, Int32, Int64, TextMatrix
+from ssi_core.types import BadInput, Int32, Int64
 
 Similarity: TypeAlias = Literal["cosine", "dot"]
 SIMILARITIES: tuple[Similarity, ...] = ("cosine", "dot")
@@ -158,5 +158,5 @@ def _unit(vectors: Vectors, norms: NDArray[np.float64]) -> Vectors:
     scale = (1 / norms).astype(np.float32)
     matrix, dense = vectors.sparse, vectors.dense
     if matrix is not None:
-        matrix = TextMatrix(sparse.diags_array(scale) @ matrix)
+        matrix = sparse.csr_array(sparse.diags_array(scale) @ matrix)
     return Inner(matrix, None if dense is None else dense * scale[:, None])

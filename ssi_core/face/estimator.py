@@ -8,25 +8,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-import polars as pl
-
-from ssi_core import files, resources, strict, types
-from ssi_core.evaluation.measures import TITLES
+from ssi_core import strict
 from ssi_core.face import progress
 from ssi_core.face.show import card, count, facts_table, folded, html_table
-from ssi_core.face.task import Task, require_views, task_for
-from ssi_core.models.base import FittedModel, Model, Side
 from ssi_core.threads import limited
-from ssi_core.types import Progress, Watch
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from ssi_core import types
     from ssi_core.face.documents import Documents
     from ssi_core.face.encoding import Encoded, TextsToEncode
     from ssi_core.face.frames import Texts
     from ssi_core.face.index import Index
     from ssi_core.face.results import Neighbours
+    from ssi_core.face.task import Task
+    from ssi_core.models.base import FittedModel, Model, Side
     from ssi_core.serving.index import Storage
+    from ssi_core.types import Progress, Watch
 
 
 _INSTEAD = {
@@ -122,6 +121,9 @@ class Estimator:
         Refused
             There is too little memory.
         """
+        from ssi_core import resources
+        from ssi_core.face.task import require_views, task_for
+
         ranker = self.ranker()
         task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
@@ -144,6 +146,8 @@ class Estimator:
         self, task: Task, folds: Sequence[FittedModel], curve: Sequence[Mapping[str, float]]
     ) -> Self:
         """Take over models that were trained on a task, one for each of its folds."""
+        import polars as pl
+
         self.task_, self.folds_, self.fitted_ = task, list(folds), folds[0]
         self.curve_ = pl.DataFrame(curve, infer_schema_length=None)
         return self
@@ -156,6 +160,8 @@ class Estimator:
         threads: int,
         checkpoint: Path | None = None,
     ) -> FittedModel:
+        import numpy as np
+
         # The seed as a row of a table has it, so that both draw alike.
         rng = np.random.default_rng([self.random_state])
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
@@ -263,6 +269,8 @@ class Estimator:
         Refused
             The directory holds something else.
         """
+        from ssi_core import files
+
         fitted = self._trained()
         with files.replacing(Path(directory), "model.json", "model") as new:
             fitted.save(new)
@@ -294,10 +302,11 @@ class Estimator:
 
     def _measured(self) -> str:
         """Write the measures on validation of what was kept."""
-        curve = vars(self).get("curve_", pl.DataFrame())
-        names = [name for name in curve.columns if name.startswith("val/")]
+        curve = vars(self).get("curve_")
+        columns = [] if curve is None else curve.columns
+        names = [name for name in columns if name.startswith("val/")]
         best = self.fitted_.facts.get("best_at")
-        if not names or best is None:
+        if curve is None or not names or best is None:
             return ""
         curve = curve.filter(triples=best)
         values = dict(_validated(name, curve[name][0]) for name in names)
@@ -314,6 +323,8 @@ class Estimator:
 
 def _validated(name: str, value: float) -> tuple[str, float]:
     """Return the title and the mean of a measure; ``val/map_error`` is what MAP misses to 1."""
+    from ssi_core.evaluation.measures import TITLES
+
     measure = name.removeprefix("val/")
     if measure.endswith("_error"):
         measure, value = measure.removesuffix("_error"), 1 - value

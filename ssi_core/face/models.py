@@ -7,17 +7,24 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ssi_core import types
-from ssi_core.estimator import parse
 from ssi_core.face.estimator import Estimator
-from ssi_core.face.task import LATENT
 from ssi_core.models import MODELS, load_model
-from ssi_core.models.base import FittedModel, Model
-from ssi_core.serving.searcher import model_in
 from ssi_core.strict import instead, named
-from ssi_core.types import BadInput, Watch
+from ssi_core.types import BadInput
+
+if TYPE_CHECKING:
+    from ssi_core import types
+    from ssi_core.models.base import FittedModel, Model
+    from ssi_core.types import Watch
+
+
+def _model(name: str, settings: Mapping[str, Any]) -> Model:
+    """Return the hyper-parameters of a model; what they are checked with is loaded here."""
+    from ssi_core.estimator import parse
+
+    return parse(MODELS[name], settings)
 
 
 class Ranker(Estimator):
@@ -49,6 +56,8 @@ class Ranker(Estimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by their names, those of the model with its defaults."""
+        from ssi_core.models.base import Model
+
         parameters = {"model": self.model, "random_state": self.random_state}
         if isinstance(self.model, Model):
             return parameters
@@ -56,13 +65,15 @@ class Ranker(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
+        from ssi_core.models.base import Model
+
         if isinstance(self.model, Model):
             if self.parameters:
                 raise ValueError(f"parameters beside a model: {', '.join(self.parameters)}")
             return self.model
         if self.model not in MODELS:
             raise BadInput(f"Ranker: no model {instead(self.model, sorted(MODELS))}")
-        return parse(MODELS[self.model], self.parameters)
+        return _model(self.model, self.parameters)
 
     def __repr__(self) -> str:
         known = {field.name: field.default for field in fields(self.ranker())}
@@ -86,7 +97,7 @@ class TfIdf(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
-        return parse(MODELS["tfidf"], self.get_params())
+        return _model("tfidf", self.get_params())
 
 
 class BM25(Estimator):
@@ -108,7 +119,7 @@ class BM25(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
-        return parse(MODELS["bm25"], self.get_params())
+        return _model("bm25", self.get_params())
 
 
 class SSI(Estimator):
@@ -214,12 +225,14 @@ class SSI(Estimator):
         if seconds is not None and (auto or not seconds > 0):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
         if auto:
+            from ssi_core.face.task import LATENT
+
             given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
             given["dimensions"] = self.dimensions
             documented = SSI(measure=measure, budget=self.budget)
             given["documented"] = documented._settings()
-            return parse(MODELS["auto"], given)
-        return parse(MODELS["bilinear"], self._settings())
+            return _model("auto", given)
+        return _model("bilinear", self._settings())
 
     def _settings(self) -> dict[str, Any]:
         """Return the hyper-parameters of a training."""
@@ -279,6 +292,8 @@ def load(directory: str | Path) -> Ranker:
     BadInput
         The directory holds no model, or one that was changed after it was written.
     """
+    from ssi_core.serving.searcher import model_in
+
     fitted = load_model(model_in(Path(directory)))
     ranker = Ranker(fitted.model.name, **vars(fitted.model))
     ranker.fitted_, ranker.folds_ = fitted, [fitted]

@@ -14,7 +14,7 @@ from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.training.structs import read_only
 from ssi_core.scoring.formula import Formula, blas, in_parts
 from ssi_core.scoring.vectors import Likelihood, wide
-from ssi_core.types import Float32, Int32, TextMatrix
+from ssi_core.types import Float32, Int32
 
 _BYTES = 64 << 20
 """Of the inner sums that are held at once, 4 bytes for a word and a document."""
@@ -46,7 +46,7 @@ class Likelihoods(Formula[Likelihood]):
         width = counts.shape[1]
         words: Any = self.ready.vectors.sparse
         if words is None:
-            words = TextMatrix((len(weights), width), dtype=np.float32)
+            words = sparse.csr_array((len(weights), width), dtype=np.float32)
         inner = *csr(counts), *csr(words), read_only(topics), read_only(wide(weights))
         rows = read_only(query_row), read_only(document_row)
 

@@ -7,7 +7,7 @@ from scipy import sparse, stats
 import ssi_core as ssi
 from ssi_core.evaluation.hubs import hubs, neighbours
 from ssi_core.scoring.vectors import Inner, Likelihood
-from ssi_core.types import BadInput, TextMatrix
+from ssi_core.types import BadInput
 
 
 def naive(points, labels, k, similarity):
@@ -33,7 +33,7 @@ def test_counts_are_those_of_a_naive_program(similarity, parts, monkeypatch):
     monkeypatch.setattr("ssi_core.evaluation.hubs._BLOCK_BYTES", 4 * 60 * 7)
     random = np.random.default_rng(0)
     words = sparse.random_array((60, 30), density=0.3, rng=random, format="csr")
-    words = TextMatrix(words.astype(np.float32))
+    words = sparse.csr_array(words.astype(np.float32))
     dense = (random.normal(size=(60, 4)) * random.lognormal(0, 1, (60, 1))).astype(np.float32)
     labels = random.integers(0, 3, 60)
     vectors = Inner(words if parts != "dense" else None, dense if parts != "sparse" else None)

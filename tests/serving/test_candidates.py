@@ -11,7 +11,6 @@ from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.signs import BITS, SignCodes, planes, write_signs
-from ssi_core.types import TextMatrix
 from tests.seals import accepted
 
 
@@ -20,7 +19,7 @@ def random_vectors(n, seed, *, dimensions=7, words=40):
     dense = random.normal(size=(n, dimensions)) * random.lognormal(0, 0.5, (n, 1))
     rows = sparse.random_array((n, words), density=0.1, rng=random, format="csr")
     rows.data -= 0.3  # some weights are negative
-    return Inner(TextMatrix(rows.astype(np.float32)), dense.astype(np.float32))
+    return Inner(sparse.csr_array(rows.astype(np.float32)), dense.astype(np.float32))
 
 
 @pytest.mark.hostile("resealed directories")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.ranking import blocks, scores_of
@@ -231,9 +232,9 @@ def parts_of(models: Iterable[FittedModel], texts: Texts, side: ModelSide, other
     length = np.ones((len(texts), 1), np.float32)
     if side == "document":
         length = np.log1p(np.asarray(counts.sum(axis=1), np.float32).reshape(-1, 1))
-    words = TextMatrix((np.sign(counts.data), counts.indices, counts.indptr), counts.shape)
+    words = sparse.csr_array((np.sign(counts.data), counts.indices, counts.indptr), counts.shape)
     if side == "query" and texts.views[COUNTS].space != other.space:
-        words = TextMatrix((len(texts), len(other.words)), dtype=np.float32)
+        words = sparse.csr_array((len(texts), len(other.words)), dtype=np.float32)
     # The share of the query's words that a document has, and their number, are scaled alike.
     return Several(parts=(*embedded, Inner(None, length), Inner(words)))
 

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile journeys bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -65,6 +65,10 @@ fuzz: .venv/.stamp
 # Folders, archives and requests of strangers.
 hostile: .venv/.stamp
 	$(BIN)/pytest -q -m hostile
+
+# Pages typed by a stranger on a terminal, in a table: seven minutes, which need the ports of the pages.
+journeys: .venv/.stamp
+	$(BIN)/python -m tests.flows.journeys
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

@@ -104,8 +104,12 @@ CALLS = (
     Called("ssi.Task.open(docs.path)", ssi.BadInput, "holds a collection, and no task",
            r"of it: (.+)$", "{}"),
     # Searches
-    Called("index.search('boats1', k=0)", ValueError, "k=0, expected", r"at least (\d)",
+    Called("index.search('boats1', k=0)", ValueError, "k=0: expected", r"at least (\d)",
            "index.search('boats1', k={})"),
+    Called("index.related('d1', k=0)", ValueError, "k=0: expected", r"at least (\d)",
+           "index.related('d1', k={})"),
+    Called("index.search('boats1', k='3')", ValueError, "k='3': expected a whole number"),
+    Called("ssi.SSI(random_state=-1).fit(task)", ValueError, "random_state=-1: expected at least 0"),
     Called("index.search('')", None, "nothing found"),
     Called("index.search('qqqqzzz')", None, "Check the spelling, or try other words"),
     Called("index.search(['boats1', 'birds1'])"),

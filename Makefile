@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile mutants bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile journeys mutants bench peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -70,6 +70,10 @@ hostile: .venv/.stamp
 MUTANTS := --number 150
 mutants: .venv/.stamp
 	$(BIN)/python -m tests.mutants $(MUTANTS)
+
+# Pages typed by a stranger on a terminal, in a table: seven minutes, which need the ports of the pages.
+journeys: .venv/.stamp
+	$(BIN)/python -m tests.flows.journeys
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks

@@ -11,7 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints
+from operator import index
+from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar, get_type_hints
 
 from ssi_core.remedies import spelled
 from ssi_core.types import BadInput
@@ -108,6 +109,22 @@ def faults(error: ValidationError) -> str:
             value = several[0]["input"]
             parts.append((f"{spelled(name, value)}: " if name else "") + _expected(several))
     return "; ".join(parts)
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """Return a whole number; `ValueError` names the setting, its value, and what was expected.
+
+    >>> whole("k", 3)
+    3
+    >>> whole("k", 0)
+    Traceback (most recent call last):
+    ValueError: k=0: expected at least 1
+    """
+    if not isinstance(value, SupportsIndex):
+        raise ValueError(f"{name}={value!r}: expected a whole number")
+    if (number := index(value)) < least:
+        raise ValueError(f"{name}={number}: expected at least {least}")
+    return number
 
 
 def instead(name: str, known: Iterable[str]) -> str:

@@ -32,7 +32,7 @@ LINES = [
     {"arrays"},
     {"parts"},
     {"store", "resources", "store_listing", "verify"},
-    {"integrity", "code", "pool", "bounds"},
+    {"integrity", "code", "extras", "pool", "bounds"},
     {"files", "held", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},
     {"kernels"},

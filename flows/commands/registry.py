@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flows.commands.tables import local_time
 from ssi_core.command.fields import argument, option
 from ssi_core.command.options import Name
 from ssi_core.command.verb import Outcome, verb
@@ -96,10 +97,14 @@ def champions(given: ChampionsSettings) -> Outcome:
     def show(console: Console) -> None:
         from rich.table import Table
 
+        if not changes:
+            console.print(f"{given.name} has no champion yet; 'ssi retrain' makes one")
+            return
         table = Table("", "version", "before", "when", "how", "why", box=None, pad_edge=False)
         for change in changes:
             mark = "not done" if not change.done else ("*" if change is changes[-1] else "")
-            cells = (change.version, change.before or "", change.when, change.how, change.why)
+            when = local_time(change.when)
+            cells = (change.version, change.before or "", when, change.how, change.why)
             table.add_row(mark, *cells)
         console.print(table)
         console.print(f"the champion of {given.name} is {_named(now)}")

@@ -273,6 +273,7 @@ class _Servers:
         from flows.servers.ui import MlflowServer
         from flows.tracking.page import first_address
 
+        click.echo("the servers of MLflow and Prefect are starting", err=True)
         uri = tracking.tracking_uri()
         tracking.ready()
         self.pages: list[Kept] = []

@@ -193,24 +193,25 @@ class CompareSettings:
 def compare(given: CompareSettings) -> Outcome:
     """Compare the rows of a table.
 
-    The output has paired tests, the printed numbers beside ours, and the claims of order with their
-    verdicts. Without --comparison, it shows the newest comparison of the table that is finished and
-    is not a retraining. With --together, the output has the claims on several collections: on
-    these, and what to expect on another.
+    EXPERIMENT is the name of a table, or the TOML file of one. The output has paired tests, the
+    printed numbers beside ours, and the claims of order with their verdicts. Without --comparison,
+    it shows the newest comparison of the table that is finished and is not a retraining. With
+    --together, the output has the claims on several collections: on these, and what to expect on
+    another.
     """
     if given.listing:
         if given.comparison or given.slices or given.save or given.together:
             raise click.UsageError("--list goes with EXPERIMENT alone, or without it.")
-        return _comparisons(given.experiment)
+        return _comparisons(given.experiment and _experiment(given.experiment))
     if given.experiment is None:
         raise click.UsageError("Give EXPERIMENT, the name of a table; --list lists them.")
     if given.together:
         if given.comparison or given.slices or given.save:
             raise click.UsageError("--together goes with EXPERIMENT alone.")
-        return _together(given.experiment, given.together)
+        return _together(_experiment(given.experiment), given.together)
     from flows.reporting.compare import compare as compared
 
-    results = compared(given.experiment, given.comparison)
+    results = compared(_experiment(given.experiment), given.comparison)
     if given.save is not None:
         from flows.reporting.result_file import save as write
 
@@ -225,6 +226,13 @@ def _together(experiment: str, comparisons: tuple[str, ...]) -> Outcome:
     tracking.ready()
     found = together(experiment, comparisons)
     return Outcome(found, lambda console: render_together(found, console))
+
+
+def _experiment(name_or_path: str) -> str:
+    """Return the name of an experiment, which is that of its table; a file holds the table."""
+    from flows.reporting.shipped_tables import find_table
+
+    return find_table(name_or_path).name if name_or_path.endswith(".toml") else name_or_path
 
 
 def _comparisons(experiment: str | None) -> Outcome:

@@ -14,7 +14,15 @@ from ssi_core import store
 from ssi_core.collection import ANCHOR, JUDGEMENT, KIND, has_title, open_collection
 from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, LOG
 from ssi_core.face import frames, progress
-from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
+from ssi_core.face.show import (
+    UNCUT,
+    beginning,
+    card,
+    facts_table,
+    folded,
+    html_table,
+    text_table,
+)
 from ssi_core.remedies import spelled, typed
 from ssi_core.store import Artefact
 from ssi_core.strict import instead
@@ -117,10 +125,10 @@ class Documents:
         return f"{number:,} documents{beside}; fields: {', '.join(fields)}"
 
     def _first(self) -> tuple[list[str], list[list[str]]]:
-        first = open_collection(self.path).documents.select("id", "title", "text").head(_FIRST)
-        cut = first.with_columns(pl.col("text").str.head(_BEGINNING)).fill_null("")
-        rows = cut.collect().rows()
-        return ["id", "title", "text"], [[" ".join(cell.split()) for cell in row] for row in rows]
+        head = ["id", "title", "text"]
+        first = open_collection(self.path).documents.select(head).head(_FIRST).fill_null("")
+        rows = first.collect().rows()
+        return head, [[beginning(cell, _BEGINNING) for cell in row] for row in rows]
 
     def _read(self) -> tuple[list[str], list[list[str]]]:
         skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
@@ -190,10 +198,14 @@ def read(
     1
     """
     path = _only_path(documents)
+    if texts is not None and not isinstance(texts, Documents):
+        roles = {*DOCUMENTS} - {*LOG}
+        texts = read(texts, columns={k: v for k, v in (columns or {}).items() if k in roles})
+        columns = {k: v for k, v in (columns or {}).items() if k not in roles}
     fields = {"links": links, "columns": columns, "labels": labels, "language": language}
     given = {name: value for name, value in fields.items() if not _is_nothing(value)} | settings
     if texts is not None:
-        given["documents"] = (texts if isinstance(texts, Documents) else read(texts)).path
+        given["documents"] = texts.path
     if source is None and path is not None and (path / store.MANIFEST).is_file():
         if given:
             raise BadInput(

@@ -163,7 +163,7 @@ class Estimator:
         import numpy as np
 
         # The seed as a row of a table has it, so that both draw alike.
-        rng = np.random.default_rng([self.random_state])
+        rng = np.random.default_rng([strict.whole("random_state", self.random_state, 0)])
         return ranker.fit(task, rng, watch=watch, threads=threads, checkpoint=checkpoint)
 
     def index(

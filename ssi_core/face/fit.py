@@ -146,7 +146,10 @@ class Fit:
         """Return how many words are known, and how many of them U and V have vectors for."""
         counts, views = self.task.counts, self.task.data.documents.views
         latent = [len(views[name].words) for name in LATENT if name in views]
-        of_latent = f"; U and V have vectors for the {latent[0]:,} most frequent" if latent else ""
+        learned = any(map(learns, self.label.split(EITHER)))
+        if not (latent and learned):
+            return f"Words: {counts['words']:,}."
+        of_latent = f"; U and V have vectors for the {latent[0]:,} most frequent"
         return f"Words: {counts['words']:,} in the exact part{of_latent}."
 
     def index(self, out: str | Path | None = None) -> Index:

@@ -30,6 +30,19 @@ def shown(text: str) -> str:
     return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+def beginning(text: str, most: int) -> str:
+    """Return how a text begins: whole words of at most so many characters, and what says so.
+
+    >>> beginning("A car is a motor vehicle.", 10), beginning("A car.", 10)
+    ('A car is a…', 'A car.')
+    """
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    whole = text[: most + 1].rpartition(" ")[0]  # none in a language without blanks
+    return f"{whole or text[:most]}…"
+
+
 def count(number: float) -> str:
     """Write a number shortly: 50000 as 50k, 1250000 as 1.25M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -11,6 +11,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.remedies import typed_call
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving.searcher import texts_of
+from ssi_core.strict import whole
 from ssi_core.types import BadInput, Float32, Int32, Task
 from ssi_core.views.dice import dice
 from ssi_core.views.hashing import HashedView
@@ -41,6 +42,7 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
     BadInput
         The model relates no words to others, or knows none of these.
     """
+    k = whole("k", k)
     if (by_topic := _topics(fitted, word)) is not None:
         return _best(word, k, *by_topic)
     word_query = fitted.dense_words(texts_of([word], fitted.query_views), "query")

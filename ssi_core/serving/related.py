@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ssi_core.remedies import typed_call
 from ssi_core.serving.searcher import Answer, Searcher, model_in, open_searcher
+from ssi_core.strict import whole
 from ssi_core.text.fields import OWN, join
 from ssi_core.types import BadInput
 
@@ -52,6 +53,7 @@ def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
     BadInput
         There is no such document, or the index was made without texts.
     """
+    k = whole("k", k)
     number, row = searcher.find(document)
     part = searcher.ranked[number]
     if part.passages is None:

@@ -25,6 +25,7 @@ from ssi_core.serving.popularity import without
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.serving.related_words import related_words
 from ssi_core.serving.snippets import NOTHING
+from ssi_core.strict import whole
 from ssi_core.text.occurrences import Stemmed
 from ssi_core.text.tokenizer import spoken, tokenize
 from ssi_core.types import BadInput, Float64, Texts, View
@@ -144,8 +145,7 @@ class Searcher:
         BadInput
             The model reads no texts in the language, or has no term of popularity to leave out.
         """
-        if k < 1:
-            raise ValueError(f"k={k}, expected at least 1")
+        k = whole("k", k)
         side = self.side_of(language)
         queries = texts_of(texts, self.views(side))
         how = _How(k, side, popularity, marked, related)

@@ -16,7 +16,9 @@ from ssi_core.command.library import FURTHER, library
 REPOSITORY = Path(__file__).parents[2]
 PROGRAM = """
 import sys
-for name in ("prefect", "mlflow", "fastapi", "sqlalchemy", "pandas", "pyarrow", "matplotlib"):
+for name in (
+    "prefect", "mlflow", "fastapi", "sqlalchemy", "pandas", "pyarrow", "matplotlib", "sklearn",
+):
     sys.modules[name] = None
 import ssi_core as ssi
 texts = [f"{word} {n} {n % 7}" for n in range(40) for word in ("car", "moon")]
@@ -82,7 +84,9 @@ def test_a_wheel_has_the_library_and_its_types_alone(alone):
         if line.startswith("Requires-Dist:") and "extra ==" not in line
     ]
     assert required
-    assert not any(name in line for line in required for name in ("prefect", "mlflow", "sudachi"))
+    assert not any(
+        name in line for line in required for name in ("prefect", "mlflow", "sudachi", "scikit")
+    )
 
 
 @pytest.mark.slow

@@ -113,6 +113,25 @@ def test_texts_of_products_are_read_by_the_names_that_shops_use(tmp_path):
     assert texts == list(zip(*TEXTS.values(), strict=True))
 
 
+def test_columns_of_the_table_of_texts_are_declared_beside_those_of_the_log(tmp_path, capsys):
+    words = {"nr": TEXTS["sku"], "name": ["x", "y", "z"], "says": TEXTS["product_name"]}
+    pl.DataFrame(words).write_csv(tmp_path / "products.csv")
+    pl.DataFrame(SESSIONS).write_csv(tmp_path / "log.csv")
+    columns = {"id": "nr", "text": "says", "query_text": "query"}
+    made = ssi.read("log.csv", texts="products.csv", columns=columns, clicks="all")
+    of_frames = ssi.read(pl.DataFrame(SESSIONS), texts=words, columns=columns, clicks="all")
+    named = [f"--column={role}={name}" for role, name in columns.items()]
+    log = ["data", "ingest", "clicks", "log.csv", "--documents", "products.csv", *named]
+    assert run(library, [*log, "--clicks", "all", "--out", "typed"]) == 0
+    for path in (made.path, of_frames.path, tmp_path / "typed"):
+        texts = open_collection(path).documents.select("id", "title", "text").collect()
+        assert texts.rows() == list(zip(*words.values(), strict=True))
+    # They are part of what the collection is.
+    assert run(library, [*log, "--column=title=says", "--clicks=all", "--out", "typed"]) == 4
+    assert run(library, [*log[:4], *named, "--clicks", "all", "--out", "none"]) == 3
+    assert "Name the table (--documents)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("columns", "roles", "counts"),
     [

@@ -79,8 +79,11 @@ def test_a_verdict_never_says_that_something_was_learned_where_nothing_was(task,
     assert fit_called(task, base, "BM25F", base).verdict == (
         "Nothing was learned from pairs: the model is BM25F."
     )
+    assert fit_called(task, base, "BM25F", base).words == f"Words: {task.counts['words']:,}."
     for label in ("SSI", "SSI + BM25F", "BM25F or SSI"):
-        assert fit_called(task, base, label, other).verdict.startswith(f"{label} is ")
+        fit = fit_called(task, base, label, other)
+        assert fit.verdict.startswith(f"{label} is ")
+        assert "U and V have vectors for the" in fit.words
 
 
 def test_defaults_say_in_a_sentence_what_was_learned(task):

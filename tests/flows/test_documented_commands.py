@@ -1,31 +1,30 @@
 """The commands of the documentation, run as they are printed."""
 
 import contextlib
-import fcntl
 import os
 import re
-import shutil
 import signal
-import socket
 import subprocess
-import sys
-import tarfile
-import tempfile
 from itertools import chain
 from pathlib import Path
 
-import httpx
 import pytest
 
 from flows.reporting.shipped_tables import NEW_DATA, shipped_tables
 from flows.servers.supervisor import GRACE
-from ssi_core.sample.encyclopedia import write_sample
-from tests.corpus.clicks import logs
-from tests.corpus.dumps import real_data
-from tests.corpus.kyoto import release
 from tests.flows.machine import wait_for
-from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
-from tests.sources import ingest
+from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands
+from tests.flows.printed import (
+    INPUTS,
+    answers_of,
+    clone,
+    compiled,
+    in_turn,
+    ports_of,
+    taken,
+    variables,
+    write_tables,
+)
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
@@ -70,18 +69,6 @@ STORIES = {
 }
 """Sections that run one after the other in an empty directory, with the files that they name."""
 RUNS = [*SECTIONS, *TABLES, *JUDGED, *chain.from_iterable(STORIES.values())]
-ANSWERS = {
-    # What a block starts that does not end by itself, and when the next one may begin.
-    "ssi up": lambda log: "all of it runs" in log(),
-    "ssi ops ui": lambda log: {"MLflow", "Prefect"} <= {*re.findall(r"MLflow|Prefect", log())},
-    "ssi serve": lambda log: httpx.get("http://127.0.0.1:8000/healthz").is_success,
-    "mlflow models serve": lambda log: httpx.get("http://127.0.0.1:5055/ping").is_success,
-    "server start": lambda log: httpx.get("http://127.0.0.1:4200/api/health").is_success,
-    "mlflow server": lambda log: httpx.get("http://127.0.0.1:5000/health").is_success,
-    "worker start": lambda log: "started" in log(),
-    "dask scheduler": lambda log: "Scheduler at" in log(),
-    "dask worker": lambda log: log().count("Registered to") == 2,
-}
 
 
 def test_blocks_are_what_is_printed(tmp_path, monkeypatch):
@@ -95,45 +82,10 @@ def test_blocks_are_what_is_printed(tmp_path, monkeypatch):
     assert blocks("page.md", "C") == ["five\n"]
 
 
-def taken():
-    """The ports that the printed commands use, as far as somebody else has them."""
-    ports = []
-    for port in (4200, 5000, 5055, 8000, 8786, 8787):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                ports.append(port)
-    return ports
-
-
-@contextlib.contextmanager
-def in_turn():
-    """Wait until no other suite of this user has the ports that the pages name."""
-    path = Path(tempfile.gettempdir(), f"ssi-ports-of-pages-{os.getuid()}.lock")
-    with path.open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 @pytest.fixture
 def checkout(tmp_path):
-    """The files of a fresh clone that the commands need."""
-    kept_out = shutil.ignore_patterns("__pycache__")
-    for name in ("flows", "ssi_core", "deploy"):
-        shutil.copytree(REPOSITORY / name, tmp_path / name, ignore=kept_out)
-    shutil.copy(REPOSITORY / "prefect.yaml", tmp_path)
-    (tmp_path / "mlruns").mkdir()
+    clone(tmp_path)
     return tmp_path
-
-
-def variables(checkout):
-    ours = ("SSI_", "PREFECT_", "MLFLOW_")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    # The interpreter has another checkout installed.
-    return {**clean, "PATH": path, "PYTHONPATH": str(checkout), "NUMBA_DISABLE_JIT": "1"}
 
 
 @contextlib.contextmanager
@@ -149,8 +101,7 @@ def terminals(checkout, environment):
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
         started.append(process)
-        last = block.rstrip().replace("\\\n", "").splitlines()[-1]
-        goes_on = [answers for words, answers in ANSWERS.items() if words in last]
+        goes_on = answers_of(block)
 
         def answered():
             if process.poll() is not None:
@@ -183,10 +134,10 @@ def run_as_printed(sections, place, environment):
         for block in commands(page, heading)
         if block.first not in NOT_RUN.get(page, {})
     ]
-    serves = any(words in block for block in printed_blocks for words in ANSWERS)
-    with in_turn() if serves else contextlib.nullcontext(), terminals(place, environment) as run:
-        if serves and (ports := taken()):
-            pytest.skip(f"somebody else has the ports {ports}, which the pages name")
+    ports = ports_of(printed_blocks)
+    with in_turn() if ports else contextlib.nullcontext(), terminals(place, environment) as run:
+        if others := taken(ports):
+            pytest.skip(f"somebody else has the ports {others}, which the pages name")
         for block in printed_blocks:
             printed = run(block)
     return printed
@@ -198,86 +149,6 @@ def test_the_commands_of_a_deployment_work_as_printed(page, heading, checkout):
     run_as_printed([(page, heading)], checkout, variables(checkout))
     # The sample that `ingest` makes, and nothing outside the checkout.
     assert list((checkout / ".ssi" / "store" / "collection").iterdir())
-
-
-def compiled(place):
-    """Variables of a root of its own, with compiled kernels."""
-    environment = variables(REPOSITORY) | {"SSI_ROOT": str(place)}
-    del environment["NUMBA_DISABLE_JIT"]
-    return environment
-
-
-def sample(place):
-    """Write the sample, and its dumps under the names that pages give to those of Wikipedia."""
-    write_sample(place, documents=300, seed=0)
-    dumps = {
-        "enwiki-sample-pages-articles.xml.bz2": ("enwiki",),
-        "jawiki-sample-pages-articles.xml.bz2": ("jawiki",),
-    }
-    for name, others in dumps.items():
-        for other in others:
-            (place / f"{other}-pages-articles.xml.bz2").symlink_to(name)
-    (place / "enwiki-langlinks.sql.gz").symlink_to("enwiki-sample-langlinks.sql.gz")
-
-
-def logs_of_two_days(place):
-    names = "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
-    (place / "map.toml").write_text(f"[columns]\n{names}")
-    logs.write_csv(place / "monday.csv", logs.rows(200, seed=0))
-    logs.write_csv(place / "tuesday.csv", logs.rows(200, seed=1))
-
-
-def wikispeedia(place):
-    ingest("wikispeedia", real_data("wikispeedia"), place / "corpus")
-
-
-def kyoto(place):
-    """Write the sample, and a few articles as NICT's (test_kyoto.py reads all of them)."""
-    sample(place)
-    release(place / "kyoto-ja-en")
-
-
-def letor(place):
-    with tarfile.open(real_data("letor-mq2008", "MQ2008_folds.tar.xz")) as archive:
-        archive.extractall(place, filter="data")
-    (place / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
-
-
-def reuters(place):
-    name = "reuters21578.tar.gz"
-    (place / name).symlink_to(real_data("reuters21578", name))
-
-
-def linked_and_asked(place):
-    wikispeedia(place)
-    name = "QMSum_train_val.tar.gz"
-    (place / name).symlink_to(real_data("qmsum", name))
-    (place / "ship.txt").write_text("The ship had two engines. It sank in a storm near the cape.")
-    (place / "storm.txt").write_text("A storm came from the west. Every ship at sea was lost.")
-
-
-def published(place):
-    (place / "wikispeedia").symlink_to(real_data("wikispeedia"))
-
-
-INPUTS = {
-    "docs/feeds.md": published,
-    "docs/profiles.md": published,
-    "docs/clicks.md": logs_of_two_days,
-    "docs/hash-codes.md": reuters,
-    "docs/hashing.md": wikispeedia,
-    "docs/mates.md": kyoto,
-    "docs/reranking.md": letor,
-    "docs/summaries.md": linked_and_asked,
-}
-"""Page -> what writes the files that its commands read."""
-
-
-def write_tables(page, place):
-    """Write the tables that a page prints, each under its name."""
-    for block in every_block(page):
-        if block.kind == "toml" and (name := re.search(r'^name = "(.+)"$', block.text, re.M)):
-            (place / f"{name[1]}.toml").write_text(block.text)
 
 
 @pytest.mark.slow

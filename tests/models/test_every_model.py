@@ -5,6 +5,7 @@ import dataclasses
 import json
 import pickle
 
+import joblib
 import numpy as np
 import polars as pl
 import pytest
@@ -310,9 +311,10 @@ def test_unknown_hyper_parameter_names_the_known_ones():
 
 @every
 def test_a_copy_is_the_model(row, fits, task, tmp_path):
-    """Pickled or copied deeply, it has the same arrays in its own memory, and scores alike."""
+    """Pickled, copied or dumped, it has the same arrays in its own memory, and scores alike."""
     fit = fits[row]
-    fit.save(tmp_path)
+    fit.save(tmp_path / "saved")
+    joblib.dump(fit, tmp_path / "dumped")
     raw = ["boats1 boats2 boats3 common1", "never seen before"]
     ids = pl.Series(["x", "y"])
 
@@ -325,7 +327,10 @@ def test_a_copy_is_the_model(row, fits, task, tmp_path):
     copies = {
         "pickled": pickled(fit),
         "copied": copy.deepcopy(fit),
-        "loaded and pickled": pickled(load_model(tmp_path)),
+        "loaded and pickled": pickled(load_model(tmp_path / "saved")),
+        "dumped": joblib.load(tmp_path / "dumped"),
+        # As joblib hands large arrays to its processes: mapped, and not to be written.
+        "mapped": joblib.load(tmp_path / "dumped", mmap_mode="r"),
     }
     for how, other in copies.items():
         assert other.model == fit.model, how

@@ -25,7 +25,7 @@ from ssi_core import collection, store
 from ssi_core.collection import KIND, Side, open_collection, text_writer
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
-from ssi_core.corpus.clicks.columns import LogMap
+from ssi_core.corpus.clicks.columns import OF_DOCUMENTS, LogMap
 from ssi_core.corpus.clicks.judged_log import Judged
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
@@ -81,6 +81,12 @@ def read(source: Clicks, out: Path | None, force: bool, progress: Progress | Non
         if path is not None
     }
     _check_texts(form, set(listed))
+    table = source.documents is not None and not source.documents.is_dir()
+    if not table and (roles := [role for role in source.columns if role in OF_DOCUMENTS]):
+        raise BadInput(
+            f"{', '.join(roles)}: a column of a table of documents, and there is none. Name the "
+            f"table ({typed('texts')}), or leave {typed('column', {roles[0]: 'NAME'})} out."
+        )
     identity, parents = source.identity(), source.parents(out, progress)
     parents |= {
         f"{side} texts": key for side, one in listed.items() for key in one.parents.values()

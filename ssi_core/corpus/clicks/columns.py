@@ -62,6 +62,8 @@ ROLES = (
 )  # fmt: skip
 TEXTS = ROLES[:8]
 """Roles whose values are texts."""
+OF_DOCUMENTS = ("id", "title", "text")
+"""Roles of columns of a table of documents, which has a section of its own in a map."""
 HIGHEST_GRADE = 4
 """Grades are from 0, judged and not relevant, to this."""
 
@@ -163,8 +165,11 @@ class LogMap:
             return self
         said = {name: dict(vars(getattr(self, name))) for name in ("log", "queries", "documents")}
         said["log"] |= written
+        said["columns"] = dict(self.columns)
+        for role, name in columns.items():
+            said["documents" if role in OF_DOCUMENTS else "columns"][role] = name
         grades = {"grades": dict(vars(self.grades))} if "grade" in self.columns else {}
-        return parse_map({**said, **grades, "columns": {**self.columns, **columns}}, self.where)
+        return parse_map({**said, **grades}, self.where)
 
     def in_language(self, code: str) -> LogMap:
         """Return the map with another language of all texts."""

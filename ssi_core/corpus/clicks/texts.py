@@ -15,7 +15,6 @@ from ssi_core.corpus.clicks.columns import TextForm
 from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import DOCUMENTS, QUERIES, roles_of
-from ssi_core.remedies import typed_call
 from ssi_core.types import BadInput
 
 _AT_ONCE = 50_000
@@ -174,11 +173,7 @@ class Listed:
             for role in names
             if (name := getattr(self._form, role)) and (name in header or name != usual[role])
         }
-        remedy = (
-            "Read it by itself, and name what that makes in its place: "
-            + typed_call("data ingest table", column={"ROLE": "NAME"}).replace("ROLE", "{role}")
-            + f"; or say so in a map ([{self._side}] {{role}} = NAME)."
-        )
+        remedy = "" if known is DOCUMENTS else "Say so in a map: [queries] {role} = NAME."
         form, needed = self._written, ("id", "text")
         return roles_of(self.path, names, declared, needed=needed, form=form, remedy=remedy)
 

@@ -22,7 +22,8 @@ class Clicks(Tabular):
 
     Columns are known by their names: session, query, document, position, clicked, time; clicks,
     impressions; grade; and many others. --column ROLE=NAME says which is which, where the guess is
-    wrong; what was guessed is said. Where no column tells of clicks, every row is one.
+    wrong, also of id, title and text in the table of documents; what was guessed is said. Where no
+    column tells of clicks, every row is one.
 
     \b
     A map (--map) says the same, and more. A row of a log is one of two things. A showing:
@@ -142,10 +143,10 @@ class Clicks(Tabular):
 
     @classmethod
     def roles(cls) -> Collection[str]:
-        """Return the roles of columns of a log."""
-        from ssi_core.corpus.clicks.columns import ROLES
+        """Return the roles of columns of a log, and of a table of its documents."""
+        from ssi_core.corpus.clicks.columns import OF_DOCUMENTS, ROLES
 
-        return ROLES
+        return (*ROLES, *OF_DOCUMENTS)
 
     @classmethod
     def looks_like(cls, path: Path) -> bool:
@@ -163,16 +164,17 @@ class Clicks(Tabular):
     @property
     def form(self) -> LogMap:
         """Return the map: as it is given, else as the names of the columns tell."""
-        from ssi_core.corpus.clicks.columns import load_map, parse_map
+        from ssi_core.corpus.clicks.columns import ROLES, load_map, parse_map
         from ssi_core.corpus.clicks.guess import guess_map
 
         if self.map is None:
             sides = {"query": self.queries, "document": self.documents}
             texts = [side for side, path in sides.items() if path]
-            form = guess_map(self.paths[0], self.columns, self.written, texts)
+            of_log = {role: name for role, name in self.columns.items() if role in ROLES}
+            form = guess_map(self.paths[0], of_log, self.written, texts)
         else:
             form = load_map(self.map) if isinstance(self.map, Path) else parse_map(self.map)
-            form = form.declaring(self.columns, self.written)
+        form = form.declaring(self.columns, self.written)
         return form if self.language is None else form.in_language(self.language)
 
     @property

@@ -20,11 +20,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 from scipy import sparse
-from sklearn.svm import SVC, LinearSVC
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Positive
 from ssi_core.estimator import Arrays, Sizes
+from ssi_core.extras import module
 from ssi_core.guests.codes.base import Hasher, Neighbours
 from ssi_core.guests.codes.eigenmap import eigenmap
 from ssi_core.guests.codes.graph import Similarity, neighbour_graph
@@ -88,7 +88,7 @@ class SelfTaught(Hasher):
         rows = narrow(rows)
         for bit in range(self.bits):
             if bits[:, bit].any() and not bits[:, bit].all():
-                machine = LinearSVC(
+                machine = module("sklearn.svm", "sklearn").LinearSVC(
                     C=self.C, fit_intercept=False, max_iter=self.passes, random_state=0
                 )
                 weights[:, bit] = machine.fit(rows, bits[:, bit]).coef_[0]
@@ -131,7 +131,9 @@ class KernelSelfTaught(SelfTaught):
         weights, biases = np.zeros((n, self.bits)), np.zeros(self.bits)
         for bit in range(self.bits):
             if bits[:, bit].any() and not bits[:, bit].all():
-                machine = SVC(C=self.C, kernel="rbf", gamma=1 / (2 * self.sigma**2))
+                machine = module("sklearn.svm", "sklearn").SVC(
+                    C=self.C, kernel="rbf", gamma=1 / (2 * self.sigma**2)
+                )
                 machine.fit(rows, bits[:, bit])
                 dual: Any = sparse.csr_array(machine.dual_coef_)
                 weights[machine.support_, bit] = dual.toarray()[0]

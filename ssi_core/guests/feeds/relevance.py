@@ -6,17 +6,19 @@ with a weight, of which the SVM is the same.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.svm import LinearSVC
 
+from ssi_core.extras import module
 from ssi_core.types import Float64, Int64
 
 Flags = NDArray[np.bool_]
 
 
-def train(rows: sparse.csr_array, relevant: Flags, blank: tuple[int, int], C: float) -> LinearSVC:
+def train(rows: sparse.csr_array, relevant: Flags, blank: tuple[int, int], C: float) -> Any:
     """Fit the SVM: squared hinge, C for each row, a bias.
 
     Parameters
@@ -34,7 +36,7 @@ def train(rows: sparse.csr_array, relevant: Flags, blank: tuple[int, int], C: fl
     joined = sparse.csr_array(sparse.vstack([rows, zeros], format="csr"))
     weight = np.concatenate([np.ones(rows.shape[0]), np.asarray(blank, np.float64)])
     labels = np.concatenate([relevant, [False, True]])
-    machine = LinearSVC(C=C, dual=False, tol=1e-4, max_iter=10_000)
+    machine = module("sklearn.svm", "sklearn").LinearSVC(C=C, dual=False, tol=1e-4, max_iter=10_000)
     kept = np.flatnonzero(weight)
     chosen = joined[kept]
     parts = chosen.data, chosen.indices.astype(np.int32), chosen.indptr.astype(np.int32)
@@ -42,7 +44,7 @@ def train(rows: sparse.csr_array, relevant: Flags, blank: tuple[int, int], C: fl
     return machine.fit(narrow, labels[kept], sample_weight=weight[kept])
 
 
-def decide(machine: LinearSVC, rows: sparse.csr_array) -> tuple[Flags, bool]:
+def decide(machine: Any, rows: sparse.csr_array) -> tuple[Flags, bool]:
     """Return whether each row is judged relevant, and whether a row of zeros is."""
     bias = float(machine.intercept_[0])
     values: Float64 = rows @ machine.coef_[0] + bias

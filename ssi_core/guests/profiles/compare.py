@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
+from ssi_core.extras import module
 from ssi_core.guests.profiles.features import Part, features
 from ssi_core.guests.profiles.measures import auc
 from ssi_core.guests.profiles.profiler import FittedProfiler, Profiler
@@ -226,7 +226,9 @@ def _areas(
         clicked = learnt.clicked[:, target]
         scores = np.zeros(len(side))
         if not clicked.all():
-            model = LogisticRegression(C=C, solver="lbfgs", max_iter=2000).fit(train, clicked)
+            linear = module("sklearn.linear_model", "sklearn")
+            model = linear.LogisticRegression(C=C, solver="lbfgs", max_iter=2000)
+            model.fit(train, clicked)
             scores = rows @ model.coef_[0]
         areas[place] = auc(scores, side.clicked[:, target])
     return areas

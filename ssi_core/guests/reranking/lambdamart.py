@@ -18,19 +18,12 @@ from pydantic import Field
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate
 from ssi_core.estimator import Arrays, Sizes
+from ssi_core.extras import module
 from ssi_core.guests.reranking.base import Choice, Reranker, Rounds, Seed
 from ssi_core.guests.reranking.pairs import PairFeatures
-from ssi_core.types import Float64, Refused
+from ssi_core.types import Float64
 
-_MISSING = "LightGBM is not installed: pip install 'ssi[lambdamart]'."
-
-
-def _lightgbm() -> Any:
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise Refused(f"lambdamart: {_MISSING}") from error
-    return lightgbm
+_MISSING = "lightgbm is not installed: pip install 'ssi[lambdamart]'."
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ class LambdaMart(Reranker):
         self, train: PairFeatures, valid: PairFeatures | None
     ) -> tuple[Arrays, dict[str, Any]]:
         """Grow trees, and choose how many."""
-        lightgbm = _lightgbm()
+        lightgbm = module("lightgbm", "lambdamart")
         settings = {
             "objective": "lambdarank",
             "num_leaves": self.leaves,

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.relatedness import relatedness
 from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.text.stop_words import ENGLISH
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import Float64, Int64
 
 _FORMS = "did does doing don didn doesn isn aren wasn weren hasn haven hadn won wouldn"
 _CUT = "shouldn couldn ll ve re s t m d"
-STOP_WORDS = {"en": ENGLISH_STOP_WORDS.union(_FORMS.split(), _CUT.split())}
+STOP_WORDS = {"en": ENGLISH.union(_FORMS.split(), _CUT.split())}
 """Language -> words that are left out of the rows; none elsewhere.
 
 English has the 318 of scikit-learn, and forms of "do" and "not" that these lack and questions have.

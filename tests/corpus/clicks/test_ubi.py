@@ -275,11 +275,12 @@ RUNS = [("docs/clicks.md", "OpenSearch: User Behavior Insights")]
 """Section whose command this file runs."""
 
 
-def test_the_command_of_the_page_runs_as_printed(shoes, tmp_path, monkeypatch):
+def test_the_command_of_the_page_runs_as_printed(tmp_path, monkeypatch):
     command, lists = [line for block in commands(*RUNS[0]) for line in command_lines(block)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    (tmp_path / "products").symlink_to(shoes)
+    rows = pl.DataFrame({"id": list(SHOES), "text": list(SHOES.values())})
+    rows.write_ndjson(tmp_path / "products.jsonl")
     parts = {"queries": LOG[:1], "events": LOG[1:5]}
     for name, documents in parts.items():
         path = tmp_path / f"ubi_{name}.ndjson.gz"

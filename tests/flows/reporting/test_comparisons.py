@@ -86,6 +86,14 @@ def test_comparisons_are_listed_the_newest_first(retrainings, capsys):
     assert any(line.split()[:3] == ["nightly", "nightly-0123456789ab", "table"] for line in lines)
 
 
+def test_the_file_of_a_table_stands_for_its_name(tmp_path, capsys):
+    text = 'name = "nightly"\ntitle = "x"\n[[rows]]\nlabel = "a"\nmodel = "bm25"\n'
+    (tmp_path / "mine.toml").write_text(text)
+    assert run(cli, ["compare", str(tmp_path / "mine.toml"), "--list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["comparisons"]
+    assert {one["table"] for one in found} == {"nightly"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

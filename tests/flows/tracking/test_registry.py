@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -173,6 +174,16 @@ def test_a_change_that_was_never_finished_is_told_as_such(name, runs, monkeypatc
         ("3", "1", "promotion", True),
     ]
     assert registry.champions(registry.history(name)) == ["1", "3"]
+
+
+def test_champions_are_listed_with_their_times_or_how_one_is_made(name, runs, capsys):
+    verb = ["ops", "champions", "--name", name]
+    assert command(cli, verb) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == f"{name} has no champion yet; 'ssi retrain' makes one"
+    registry.promote(runs[0], "first", name)
+    assert command(cli, verb) == 0
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d  promotion  first", capsys.readouterr().out)
 
 
 def test_the_verbs(name, runs, capsys):

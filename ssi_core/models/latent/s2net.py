@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.bounds import Count, Dimensions, Positive, Tries
-from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.kernels.training.logistic import logistic_pairs
 from ssi_core.models.base import FitOptions, FittedModel, fitted
 from ssi_core.models.latent.paired import Paired, Rows, components_memory, paired_memory

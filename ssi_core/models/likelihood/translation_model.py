@@ -26,7 +26,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.kernels.likelihood.translation import likelihoods, translate
 from ssi_core.kernels.sparse import csr
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted

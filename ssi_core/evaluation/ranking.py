@@ -1,4 +1,4 @@
-"""Ranks of the relevant documents of queries, from scores in blocks, and the memory that it takes."""
+"""Ranks of the relevant documents of queries, from scores in blocks, and the memory they take."""
 
 from __future__ import annotations
 

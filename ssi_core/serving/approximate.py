@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files, resources, store
-from ssi_core.scoring.best import best_of
+from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.ranked import Scores

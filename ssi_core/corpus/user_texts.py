@@ -13,7 +13,6 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.language import guess_language
-from ssi_core.corpus.links import count_anchors
 from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
@@ -286,3 +285,24 @@ def _parts(
 def _told(skipped: Counter[str]) -> str:
     counts = [f"{n:,} {name.replace('_', ' ')}" for name, n in sorted(skipped.items()) if n]
     return ", ".join(counts)
+
+
+def count_anchors(links: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
+    """Return how often each wording leads from a source to a target, and what has no wording.
+
+    Parameters
+    ----------
+    links : DataFrame
+        ``source``, ``target``, ``anchor`` (the words of the link) and ``n`` (how often).
+    """
+    long, wordless = pl.col("anchor").is_null(), pl.col("anchor") == ""
+    unworded = links.select(
+        anchor_too_long=pl.col("n").filter(long).sum(),
+        anchor_without_words=pl.col("n").filter(wordless).sum(),
+    )
+    anchors = (
+        links.filter(~long & ~wordless)
+        .group_by("source", "target", text="anchor", maintain_order=True)
+        .agg(weight=pl.col("n").sum().cast(pl.Float32))
+    )
+    return anchors, +Counter({name: int(n or 0) for name, n in unworded.row(0, named=True).items()})

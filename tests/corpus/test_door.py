@@ -24,7 +24,7 @@ PARTS = "files of an artefact, whose digests were checked when it was opened"
 WORK = "files that this run of the ingestion has written"
 NAMED = "only names are looked at; a file that is taken is opened at the door"
 ALLOWED = {
-    "corpus/wiki/before.py": PARTS,
+    "datasets/wikipedia/before.py": PARTS,
     "corpus/clicks/before.py": PARTS,
     "corpus/clicks/judged_log.py": PARTS,
     "corpus/language.py": WORK,
@@ -35,13 +35,13 @@ ALLOWED = {
     "corpus/clicks/visits.py": PARTS,
     "datasets/wikispeedia_clicks.py": WORK,
     "datasets/smart.py": NAMED,
-    "corpus/wiki/download.py": "bytes fetched now, compared with a published checksum",
+    "datasets/wikipedia/download.py": "bytes fetched now, compared with a published checksum",
     "corpus/web/folder.py": WORK,
     "corpus/judged/queries.py": PARTS,
     "corpus/judged/judgements.py": WORK,
-    "corpus/wiki/mediawiki.py": WORK,
+    "datasets/wikipedia/mediawiki.py": WORK,
     "corpus/user_texts.py": WORK,
-    "corpus/wiki/readings.py": PARTS,
+    "datasets/wikipedia/readings.py": PARTS,
     "corpus/earlier.py": PARTS,
     "corpus/sources/clicks.py": NAMED,
     "corpus/sources/judged.py": NAMED,

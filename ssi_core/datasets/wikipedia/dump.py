@@ -15,7 +15,7 @@ from pathlib import Path
 from lxml import etree
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.wiki.stream import (
+from ssi_core.datasets.wikipedia.stream import (
     CUT_OFF,
     END,
     PAGE,
@@ -25,7 +25,7 @@ from ssi_core.corpus.wiki.stream import (
     read_file,
     read_xml,
 )
-from ssi_core.corpus.wiki.titles import Site
+from ssi_core.datasets.wikipedia.titles import Site
 from ssi_core.text.wikinames import LANGUAGES
 from ssi_core.types import BadInput
 

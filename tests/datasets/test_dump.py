@@ -2,10 +2,10 @@ import bz2
 
 import pytest
 
-from ssi_core.corpus.wiki.dump import index_of, read_pieces, read_site
-from ssi_core.corpus.wiki.pages import read_pages
+from ssi_core.datasets.wikipedia.dump import index_of, read_pieces, read_site
+from ssi_core.datasets.wikipedia.pages import read_pages
 from ssi_core.types import BadInput
-from tests.corpus import dumps
+from tests.datasets import dumps
 
 
 def pages_of(path, size=1 << 20):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssi_core.corpus.wiki import chunks
-from ssi_core.corpus.wiki.before import mark_pages
+from ssi_core.datasets.wikipedia import chunks
+from ssi_core.datasets.wikipedia.before import mark_pages
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.killing import beside, run_killed
 from tests.seals import reseal
 from tests.sources import ingest

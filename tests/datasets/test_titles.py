@@ -1,6 +1,6 @@
 import pytest
 
-from ssi_core.corpus.wiki.titles import Site, is_year, read_target
+from ssi_core.datasets.wikipedia.titles import Site, is_year, read_target
 
 SITE = Site("en", True, {"pics": 6, "project x": 4, "": 0})
 

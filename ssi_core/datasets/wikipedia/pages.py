@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from ssi_core.corpus.wiki.dump import Chunk
+from ssi_core.datasets.wikipedia.dump import Chunk
 from ssi_core.types import BadInput
 
 _TAGS = ("page", "title", "ns", "id", "redirect", "revision", "timestamp", "text")

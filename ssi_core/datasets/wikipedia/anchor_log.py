@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ssi_core.corpus.sources.wikipedia import Dumps
+from ssi_core.datasets.wikipedia.source import Dumps
 
 
 class Anchors(Dumps):
@@ -34,7 +34,7 @@ class Anchors(Dumps):
         "ssi data ingest anchors enwiki-*.xml.bz2 --judgements discernatron/ --out anchors",
     )
     origin = "anchors"
-    builder = "ssi_core.corpus.wiki.anchors:build"
+    builder = "ssi_core.datasets.wikipedia.anchors:build"
 
     judgements: Path | None = Field(
         default=None,

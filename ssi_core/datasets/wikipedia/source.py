@@ -35,7 +35,7 @@ class Dumps(Source):
 
     def identity(self) -> Mapping[str, Any]:
         """Return the settings that change what is written."""
-        from ssi_core.corpus.wiki.mediawiki import one_site
+        from ssi_core.datasets.wikipedia.mediawiki import one_site
 
         language = one_site(self.paths, self.language).language
         return {"source": self.origin, "language": language, "part_bytes": self.part_bytes}
@@ -56,7 +56,7 @@ class Wikipedia(Dumps):
         "corpus-2",
     )
     origin = "wikipedia"
-    builder = "ssi_core.corpus.wiki.mediawiki:build"
+    builder = "ssi_core.datasets.wikipedia.mediawiki:build"
 
     paths: tuple[Path, ...] = files("DUMPS", "Dumps", least=0)
     download: str | None = Field(
@@ -90,7 +90,7 @@ class Wikipedia(Dumps):
         """Return the source with the dump that was downloaded."""
         if self.download is None:
             return self
-        from ssi_core.corpus.wiki.download import download_dump
+        from ssi_core.datasets.wikipedia.download import download_dump
 
         folder = home() / "dumps"
         dump = download_dump(self.download, folder, date=self.date, progress=progress)

@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ssi_core.corpus.wiki import download
-from ssi_core.corpus.wiki.download import download_dump
+from ssi_core.datasets.wikipedia import download
+from ssi_core.datasets.wikipedia.download import download_dump
 from ssi_core.types import BadInput, Refused
 
 DATA = bz2.compress(bytes(range(256)) * 40) * 300

@@ -12,11 +12,11 @@ import polars as pl
 from ssi_core import collection, system
 from ssi_core.collection import SIDES, Collection, open_collection
 from ssi_core.corpus.mates import dictionary as dictionaries
-from ssi_core.corpus.mates.languagelinks import SOURCES, LanguageLinks, Source
+from ssi_core.datasets.wikipedia.languagelinks import SOURCES, LanguageLinks, Source
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
-    from ssi_core.corpus.sources.mates import Mates
+    from ssi_core.datasets.wikipedia.mates import Mates
     from ssi_core.store import Building
 
 

@@ -21,21 +21,27 @@ import numpy as np
 import polars as pl
 
 from ssi_core import collection, integrity
-from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
-from ssi_core.corpus.wiki import titles
-from ssi_core.corpus.wiki.before import Before, Marks, mark_pages
-from ssi_core.corpus.wiki.dump import Chunk
-from ssi_core.corpus.wiki.pages import Page, read_pages
-from ssi_core.corpus.wiki.readings import CATEGORIES, OTHER, PAGES_SCHEMA, counts_of, digest_words
-from ssi_core.corpus.wiki.titles import MAIN, Site, read_target
-from ssi_core.parts import file_once
-from ssi_core.text.wikitext import (
+from ssi_core.datasets.links import DOCUMENT, EMPTY, REDIRECT
+from ssi_core.datasets.wikipedia import titles
+from ssi_core.datasets.wikipedia.before import Before, Marks, mark_pages
+from ssi_core.datasets.wikipedia.dump import Chunk
+from ssi_core.datasets.wikipedia.pages import Page, read_pages
+from ssi_core.datasets.wikipedia.readings import (
+    CATEGORIES,
+    OTHER,
+    PAGES_SCHEMA,
+    counts_of,
+    digest_words,
+)
+from ssi_core.datasets.wikipedia.titles import MAIN, Site, read_target
+from ssi_core.datasets.wikipedia.wikitext import (
     count_links,
     headings,
     read_cells,
     read_wikitext,
     strip_anchor,
 )
+from ssi_core.parts import file_once
 from ssi_core.text.wording import LONGEST, PLAIN, wording_of
 from ssi_core.types import BadInput
 

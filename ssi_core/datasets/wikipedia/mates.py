@@ -25,7 +25,7 @@ class Mates(Source):
     """
 
     flow = "ingest-mates"
-    builder = "ssi_core.corpus.mates.pairing:build"
+    builder = "ssi_core.datasets.wikipedia.pairing:build"
     examples = (
         "ssi data ingest mates --langlinks enwiki-langlinks.sql.gz --corpora ja en --out mates",
         "ssi data ingest mates --wikidata latest-all.json.bz2 --corpora ja en --out mates",
@@ -83,14 +83,14 @@ class Mates(Source):
 
     def identity(self) -> Mapping[str, Any]:
         """Return the settings that change what is written."""
-        from ssi_core.corpus.mates.pairing import sides_of
+        from ssi_core.datasets.wikipedia.pairing import sides_of
 
         return {"source": self.links[0], "languages": list(sides_of(self)[1])}
 
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
         """Return the digests of the files, and the keys of the two collections."""
         from ssi_core.collection import SIDES
-        from ssi_core.corpus.mates.pairing import sides_of
+        from ssi_core.datasets.wikipedia.pairing import sides_of
 
         keys = {side: one.key for side, one in zip(SIDES, sides_of(self)[0], strict=True)}
         return super().parents(out, progress) | keys

@@ -10,11 +10,11 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus.sources.irds import IrDatasets
+from ssi_core.datasets.irds import IrDatasets
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.flows.pages import REPOSITORY
 from tests.sources import ingest
 

@@ -19,12 +19,12 @@ import polars as pl
 
 from ssi_core.collection import SIDES
 from ssi_core.corpus.inputs import read_lines
-from ssi_core.corpus.mates import sqldump
-from ssi_core.corpus.wiki.dump import Chunk, read_pieces, read_site
-from ssi_core.corpus.wiki.pages import read_pages
-from ssi_core.corpus.wiki.titles import MAIN, Site, clean_title
+from ssi_core.datasets.wikipedia import sqldump
+from ssi_core.datasets.wikipedia.dump import Chunk, read_pieces, read_site
+from ssi_core.datasets.wikipedia.pages import read_pages
+from ssi_core.datasets.wikipedia.titles import MAIN, Site, clean_title
+from ssi_core.datasets.wikipedia.wikitext import links
 from ssi_core.parts import Stage, run_parts
-from ssi_core.text.wikitext import links
 from ssi_core.types import BadInput, Progress
 
 _WIKI = re.compile(r"([a-z][a-z_]*?)wiki(?:-|\.|_|$)")

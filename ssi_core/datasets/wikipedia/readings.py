@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT
+from ssi_core.datasets.links import DOCUMENT, EMPTY, REDIRECT
 
 OTHER = 3
 """Kind of a page of another namespace, beside those of `links`."""

@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.mates.languagelinks import LanguageLinks, Source, read_sitelinks
-from ssi_core.corpus.mates.pairing import pair_up
+from ssi_core.datasets.wikipedia.languagelinks import LanguageLinks, Source, read_sitelinks
+from ssi_core.datasets.wikipedia.pairing import pair_up
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.types import BadInput
-from tests.corpus import dumps
-from tests.corpus.test_languagelinks import item, items, table
+from tests.datasets import dumps
+from tests.datasets.test_languagelinks import item, items, table
 from tests.sources import ingest
 
 

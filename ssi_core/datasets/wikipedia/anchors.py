@@ -6,7 +6,7 @@ followed as far as the dump has them, and are queries themselves: a title of a r
 title that it stands for. Titles are those of Wikipedia: the first letter a capital where the site
 says so, and underscores for blanks in the id.
 
-The first pass over the dumps is that of `corpus.wiki.mediawiki`.
+The first pass over the dumps is that of `datasets.wikipedia.mediawiki`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import polars as pl
 from ssi_core import system
 from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.corpus.judged.rows import is_qrels, read_judged
-from ssi_core.corpus.links import NOWHERE, REDIRECT, follow
-from ssi_core.corpus.wiki.chunks import PAGES, Chunks
-from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.wiki.mediawiki import first_pass, groups_of, one_site
-from ssi_core.corpus.wiki.readings import read_targets, read_titles
-from ssi_core.corpus.wiki.titles import Site, clean_title
+from ssi_core.datasets.links import NOWHERE, REDIRECT, follow
+from ssi_core.datasets.wikipedia.chunks import PAGES, Chunks
+from ssi_core.datasets.wikipedia.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.datasets.wikipedia.mediawiki import first_pass, groups_of, one_site
+from ssi_core.datasets.wikipedia.readings import read_targets, read_titles
+from ssi_core.datasets.wikipedia.titles import Site, clean_title
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
-    from ssi_core.corpus.sources.anchors import Anchors
+    from ssi_core.datasets.wikipedia.anchor_log import Anchors
     from ssi_core.store import Building
 
 

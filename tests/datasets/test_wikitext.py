@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.wikitext import f1, reference, scores
-from ssi_core.text.wikitext import (
+from ssi_core.datasets.wikipedia.wikitext import (
     count_links,
     links,
     read_cells,
@@ -14,7 +14,7 @@ from ssi_core.text.wikitext import (
     strip_markup,
 )
 from ssi_core.text.wording import PLAIN, wording_of
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 
 
 @pytest.mark.parametrize(

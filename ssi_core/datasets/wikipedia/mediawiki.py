@@ -23,19 +23,19 @@ import polars as pl
 
 from ssi_core import collection, files, store, system
 from ssi_core.corpus.earlier import report_earlier
-from ssi_core.corpus.links import Settled, resolve_links, settle_pages
-from ssi_core.corpus.wiki import stream
-from ssi_core.corpus.wiki.before import Before, compare_pages, keep_pages, open_before
-from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks, read_piece
-from ssi_core.corpus.wiki.cost import LINKS_AT_ONCE, require_ingestion
-from ssi_core.corpus.wiki.dump import Chunk, index_of, read_pieces, read_site
-from ssi_core.corpus.wiki.readings import places_in, read_targets, read_titles
-from ssi_core.corpus.wiki.titles import Site
+from ssi_core.datasets.links import Settled, resolve_links, settle_pages
+from ssi_core.datasets.wikipedia import stream
+from ssi_core.datasets.wikipedia.before import Before, compare_pages, keep_pages, open_before
+from ssi_core.datasets.wikipedia.chunks import PAGES, TEXTS, Chunks, read_piece
+from ssi_core.datasets.wikipedia.cost import LINKS_AT_ONCE, require_ingestion
+from ssi_core.datasets.wikipedia.dump import Chunk, index_of, read_pieces, read_site
+from ssi_core.datasets.wikipedia.readings import places_in, read_targets, read_titles
+from ssi_core.datasets.wikipedia.titles import Site
 from ssi_core.parts import LOCAL, Stage, run_parts
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
-    from ssi_core.corpus.sources.wikipedia import Wikipedia
+    from ssi_core.datasets.wikipedia.source import Wikipedia
     from ssi_core.store import Building
 
 _log = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.mates import sqldump
+from ssi_core.datasets.wikipedia import sqldump
 from ssi_core.sample.dumps import LanglinksWriter
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 
 HEAD = "-- MySQL dump\nCREATE TABLE `langlinks` (\n  `ll_title` varbinary(255) DEFAULT ''\n);\n"
 

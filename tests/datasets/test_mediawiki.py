@@ -5,7 +5,7 @@ import pytest
 
 from ssi_core.collection import DOCUMENTS, ENDS, open_collection
 from ssi_core.types import BadInput, Refused
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.sources import ingest
 
 

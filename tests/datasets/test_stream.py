@@ -6,11 +6,11 @@ import sys
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.wiki import stream
-from ssi_core.corpus.wiki.dump import index_of, read_pieces
-from ssi_core.corpus.wiki.pages import read_pages
+from ssi_core.datasets.wikipedia import stream
+from ssi_core.datasets.wikipedia.dump import index_of, read_pieces
+from ssi_core.datasets.wikipedia.pages import read_pages
 from ssi_core.types import BadInput
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.sources import ingest
 
 LIMIT = 4000

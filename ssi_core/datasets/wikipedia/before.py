@@ -22,9 +22,9 @@ import polars as pl
 
 from ssi_core import collection, files, store
 from ssi_core.corpus.earlier import REMEDY, compare, kept_by
-from ssi_core.corpus.links import DOCUMENT
-from ssi_core.corpus.wiki.readings import PAGES_SCHEMA, digest_words
-from ssi_core.corpus.wiki.stream import END
+from ssi_core.datasets.links import DOCUMENT
+from ssi_core.datasets.wikipedia.readings import PAGES_SCHEMA, digest_words
+from ssi_core.datasets.wikipedia.stream import END
 
 TABLE = "pages"
 _PARTS = "parts.json"

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.corpus.mates.languagelinks import (
+from ssi_core.datasets.wikipedia.languagelinks import (
     Source,
     read_interlanguage,
     read_langlinks,
     read_sitelinks,
 )
 from ssi_core.types import BadInput
-from tests.corpus import dumps
+from tests.datasets import dumps
 
 
 def source(path, languages=("ja", "en"), processes=1):

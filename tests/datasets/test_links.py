@@ -2,7 +2,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.corpus.links import DOCUMENT, EMPTY, REDIRECT, resolve_links, settle_pages
+from ssi_core.datasets.links import DOCUMENT, EMPTY, REDIRECT, resolve_links, settle_pages
 
 SCHEMA = {
     "row": pl.Int64,

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.corpus.wiki.titles import is_year
+from ssi_core.corpus.user_texts import count_anchors
+from ssi_core.datasets.wikipedia.titles import is_year
 from ssi_core.types import Int64
 
 DOCUMENT, REDIRECT, EMPTY = 0, 1, 2
@@ -226,24 +227,3 @@ def resolve_links(found: pl.DataFrame, settled: Settled) -> Resolved:
     counts["kept"] = links.height
     anchors, unworded = count_anchors(kept)
     return Resolved(links, anchors, counts, unworded)
-
-
-def count_anchors(links: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
-    """Return how often each wording leads from a source to a target, and what has no wording.
-
-    Parameters
-    ----------
-    links : DataFrame
-        ``source``, ``target``, ``anchor`` and ``n``, as `resolve_links` takes them.
-    """
-    long, wordless = pl.col("anchor").is_null(), pl.col("anchor") == ""
-    unworded = links.select(
-        anchor_too_long=pl.col("n").filter(long).sum(),
-        anchor_without_words=pl.col("n").filter(wordless).sum(),
-    )
-    anchors = (
-        links.filter(~long & ~wordless)
-        .group_by("source", "target", text="anchor", maintain_order=True)
-        .agg(weight=pl.col("n").sum().cast(pl.Float32))
-    )
-    return anchors, +Counter({name: int(n or 0) for name, n in unworded.row(0, named=True).items()})

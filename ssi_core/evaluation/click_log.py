@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core.kernels.likelihood.examination import count_rows
+from ssi_core.kernels.ranking.examination import count_rows
 from ssi_core.types import Float64, Int32, Int64
 
 

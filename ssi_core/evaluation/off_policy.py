@@ -39,7 +39,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation.click_log import ClickLog, Counts
-from ssi_core.kernels.likelihood.examination import fit_examination
+from ssi_core.kernels.ranking.examination import fit_examination
 from ssi_core.kernels.ranking.relevance import estimate_relevance
 from ssi_core.types import BadInput, Float64, Int64
 

@@ -144,6 +144,8 @@ class Model(Estimator):
     """
 
     noun: ClassVar[str] = "model"
+    counts_queries: ClassVar[bool] = False
+    """Whether the vector of a query is how often it has each word, as the view "counts" says."""
 
     @property
     def reads_text(self) -> bool:

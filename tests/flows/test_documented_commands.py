@@ -21,8 +21,8 @@ from flows.reporting.shipped_tables import NEW_DATA, shipped_tables
 from flows.servers.supervisor import GRACE
 from ssi_core.sample.encyclopedia import write_sample
 from tests.corpus.clicks import logs
-from tests.corpus.kyoto import release
 from tests.datasets.dumps import real_data
+from tests.datasets.kyoto import release
 from tests.flows.machine import wait_for
 from tests.flows.pages import NOT_RUN, REPOSITORY, blocks, commands, every_block
 from tests.sources import ingest

@@ -23,14 +23,14 @@ from scipy import sparse
 
 from ssi_core.bounds import Count, Dimensions, Positive, Tries
 from ssi_core.evaluation.ranking import ranking_memory
-from ssi_core.kernels.training.logistic import logistic_pairs
+from ssi_core.guests.clickthrough.kernels.logistic import logistic_pairs
+from ssi_core.guests.clickthrough.lbfgs import Lbfgs
+from ssi_core.guests.clickthrough.paired import Paired, Rows, components_memory, paired_memory
+from ssi_core.guests.clickthrough.pca import Pca
 from ssi_core.models.base import FitOptions, FittedModel, fitted
-from ssi_core.models.latent.paired import Paired, Rows, components_memory, paired_memory
-from ssi_core.models.latent.pca import Pca
 from ssi_core.models.latent.projection import Projection
 from ssi_core.resources import Cost
 from ssi_core.training.descend import descend
-from ssi_core.training.lbfgs import Lbfgs
 from ssi_core.training.sgd import excluded
 from ssi_core.types import BadInput, Float32, Int32, Task
 

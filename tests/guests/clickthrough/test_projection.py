@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import linalg, sparse
 
+from ssi_core.guests.clickthrough.opca import Opca, regularised
+from ssi_core.guests.clickthrough.paired import Moments, Paired, Rows
+from ssi_core.guests.clickthrough.pca import Pca
+from ssi_core.guests.clickthrough.s2net import CosineLoss, S2Net, drawn_negatives
 from ssi_core.models import MODELS
 from ssi_core.models.combined.mixture import Mixture
-from ssi_core.models.latent.opca import Opca, regularised
-from ssi_core.models.latent.paired import Moments, Paired, Rows
-from ssi_core.models.latent.pca import Pca
-from ssi_core.models.latent.s2net import CosineLoss, S2Net, drawn_negatives
 from ssi_core.models.latent.svd import leading_eigenvectors
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair

@@ -15,8 +15,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ssi_core.bounds import Dimensions
+from ssi_core.guests.clickthrough.paired import Moments, Paired, components_memory
 from ssi_core.models.base import FitOptions, FittedModel, fitted
-from ssi_core.models.latent.paired import Moments, Paired, components_memory
 from ssi_core.models.latent.projection import Projection
 from ssi_core.models.latent.svd import leading_eigenvectors
 from ssi_core.resources import Cost

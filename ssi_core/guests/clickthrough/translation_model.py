@@ -27,13 +27,13 @@ from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.ranking import ranking_memory
-from ssi_core.kernels.likelihood.translation import likelihoods, translate
+from ssi_core.guests.clickthrough.kernels.translation import likelihoods, translate
+from ssi_core.guests.clickthrough.passes import go_over
+from ssi_core.guests.clickthrough.unseen import Unseen, own_weights
 from ssi_core.kernels.sparse import csr
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
-from ssi_core.models.likelihood.passes import go_over
-from ssi_core.models.likelihood.unseen import Unseen, own_weights
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import BadInput, Float64, Int32, Int64, Task, TextMatrix, Texts, View
@@ -71,6 +71,7 @@ class TranslationModel(Model):
     """
 
     name: ClassVar[str] = "translation_model"
+    counts_queries: ClassVar[bool] = True
     earlier: ClassVar[Mapping[str, Any]] = {"unseen": "itself"}
     passes: Count = 20
     least: Share = 0.0001

@@ -19,8 +19,8 @@ import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Positive, Values
 from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.guests.clickthrough.paired import Moments, Paired, components_memory
 from ssi_core.models.base import FitOptions, FittedModel, fitted
-from ssi_core.models.latent.paired import Moments, Paired, components_memory
 from ssi_core.models.latent.projection import Projection
 from ssi_core.models.latent.svd import Metric, leading_eigenvectors
 from ssi_core.resources import Cost

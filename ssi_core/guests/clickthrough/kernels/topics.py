@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.guests.clickthrough.kernels.topic_projection import project
 from ssi_core.kernels import jit_making, part_fast
-from ssi_core.kernels.likelihood.topic_projection import project
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.vectors import ask_to_read, ask_to_write
 

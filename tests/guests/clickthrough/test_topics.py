@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from ssi_core.kernels.likelihood.topic_projection import project
-from ssi_core.kernels.likelihood.topics import em_pass, fold_in
+from ssi_core.guests.clickthrough.kernels.topic_projection import project
+from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.training.structs import read_only
 

@@ -32,14 +32,14 @@ from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.ranking import ranking_memory
-from ssi_core.kernels.likelihood.topics import em_pass, fold_in
+from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
+from ssi_core.guests.clickthrough.passes import go_over
+from ssi_core.guests.clickthrough.unseen import Unseen, own_weights
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.training.structs import read_only
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
-from ssi_core.models.likelihood.passes import go_over
-from ssi_core.models.likelihood.unseen import Unseen, own_weights
 from ssi_core.resources import Cost, memory_available
 from ssi_core.scoring.vectors import Inner, Likelihood, Vectors
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ssi_core.training.lbfgs import Lbfgs
+from ssi_core.guests.clickthrough.lbfgs import Lbfgs
 
 
 def valley(point):

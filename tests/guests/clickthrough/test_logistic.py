@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.training.logistic import logistic_pairs
+from ssi_core.guests.clickthrough.kernels.logistic import logistic_pairs
 
 
 @pytest.mark.parametrize("gamma", [1.0, 1e4])

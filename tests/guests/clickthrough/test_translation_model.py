@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from ssi_core.guests.clickthrough.translation_model import Training, TranslationModel
 from ssi_core.integrity import seal_directory
 from ssi_core.models import load_model
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.models.likelihood.translation_model import Training, TranslationModel
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs, Texts

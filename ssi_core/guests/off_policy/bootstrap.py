@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy, Support
+from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy, Support
 from ssi_core.types import BadInput
 
 _NORMAL = 1.959964

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ssi_core.evaluation.click_log import ClickLog
+from ssi_core.guests.off_policy.click_log import ClickLog
 from ssi_core.types import Float64, Int64
 
 LIMIT = 3.0

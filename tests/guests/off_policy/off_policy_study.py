@@ -1,6 +1,6 @@
 """Coverage of the intervals of `off_policy` on simulated logs, whose truth is known.
 
-    python -m tests.evaluation.off_policy_study --out docs/results/off-policy.json
+    python -m tests.guests.off_policy.off_policy_study --out docs/results/off-policy.json
 
 Three pages of twelve ads, of which eight are shown (`policies`), and a new ranker that orders them
 by their relevance and some noise. A case says which log, and what of it is known.
@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 
 from ssi_core.corpus.clicks.propensity import estimate_propensities
-from ssi_core.evaluation.bootstrap import estimate_clicks
-from ssi_core.evaluation.click_log import ClickLog, read_log
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
 from ssi_core.files import write_result
+from ssi_core.guests.off_policy.bootstrap import estimate_clicks
+from ssi_core.guests.off_policy.click_log import ClickLog, read_log
+from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
 from tests.corpus.clicks.policies import (
     ADS,
     EXAMINATION,
@@ -33,7 +33,7 @@ from tests.corpus.clicks.policies import (
     visits_of,
 )
 
-COMMAND = "python -m tests.evaluation.off_policy_study --out docs/results/off-policy.json"
+COMMAND = "python -m tests.guests.off_policy.off_policy_study --out docs/results/off-policy.json"
 PAGES = 3
 TRUTH = relevance_of(PAGES, 5)
 BIDS = np.random.default_rng(77).random(TRUTH.shape)

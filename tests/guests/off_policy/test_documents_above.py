@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from benchmarks.off_policy import MODELS, clicks_of, study, truth_of, visits_of
-from ssi_core.evaluation.click_log import read_log
-from ssi_core.evaluation.documents_above import documents_above
+from ssi_core.guests.off_policy.click_log import read_log
+from ssi_core.guests.off_policy.documents_above import documents_above
 from tests.corpus.clicks.policies import EXAMINATION, SHOWN
-from tests.evaluation.off_policy_study import read
+from tests.guests.off_policy.off_policy_study import read
 
 
 def naive(rows):

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.evaluation.bootstrap import LEAST_VISITS, bootstrap, estimate_clicks, lacking
-from ssi_core.evaluation.click_log import read_log
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
+from ssi_core.guests.off_policy.bootstrap import LEAST_VISITS, bootstrap, estimate_clicks, lacking
+from ssi_core.guests.off_policy.click_log import read_log
+from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
 from ssi_core.types import BadInput
-from tests.evaluation.off_policy_study import (
+from tests.guests.off_policy.off_policy_study import (
     CASES,
     NEW,
     THETA,

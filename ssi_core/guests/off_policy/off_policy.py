@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ssi_core.evaluation.click_log import ClickLog, Counts
+from ssi_core.guests.off_policy.click_log import ClickLog, Counts
 from ssi_core.kernels.ranking.examination import fit_examination
 from ssi_core.kernels.ranking.relevance import estimate_relevance
 from ssi_core.types import BadInput, Float64, Int64

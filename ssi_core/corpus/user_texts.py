@@ -18,9 +18,6 @@ from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 
-COLUMNS = ("id", "title", "text", "language", "timestamp", "url", "headings")
-"""Columns of documents; all but ``id`` and ``text`` may be absent or null."""
-
 _SAMPLE = 1000  # texts that the language is guessed from
 _AT_ONCE = 1_000_000  # links of a part
 _SOURCES = 100_000  # documents whose anchors are held at once
@@ -53,7 +50,8 @@ def write_own(
     building : Building
         The corpus that is written.
     documents : iterable of DataFrame
-        Columns `COLUMNS`, and those of ``labels`` and ``names``; all text.
+        Columns id, title, text, language, timestamp, url and headings, of which all but id and
+        text may be absent or null, and those of ``labels`` and ``names``; all text.
     links : iterable of DataFrame
         Columns ``source`` and ``target``: names of documents; perhaps ``text``, the words of the
         link, null or empty where it has none.

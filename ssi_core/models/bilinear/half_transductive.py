@@ -59,13 +59,6 @@ class HalfTransductive(LowRank):
     """
 
     name: ClassVar[str] = "half_transductive"
-    former: ClassVar[Mapping[str, Any]] = {
-        "form": "low_rank",
-        "length": None,
-        "storage": "float32",
-        "negatives_per_positive": 1,
-        "adagrad": False,
-    }
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     tied: bool = True
     gamma: Weight = 0.1

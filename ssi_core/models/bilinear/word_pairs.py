@@ -89,7 +89,6 @@ class WordPairs(Trained):
     """
 
     name: ClassVar[str] = "word_pairs"
-    renamed: ClassVar[Mapping[str, str]] = {"hollow": "zero_diagonal"}
     form: Literal["dense", "sparse", "hashed"] = "hashed"
     zero_diagonal: bool = False
     initial: Literal["zero", "identity"] = "zero"

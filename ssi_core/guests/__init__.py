@@ -17,6 +17,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "opca": "ssi_core.guests.clickthrough.opca:Opca",
         "s2net": "ssi_core.guests.clickthrough.s2net:S2Net",
     },
+    "sources": {"feeds": "ssi_core.guests.feeds.source:Feeds"},
     "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
         "rank.rerank": "ssi_core.guests.reranking.commands:rerank",

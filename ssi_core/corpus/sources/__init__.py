@@ -26,7 +26,6 @@ SOURCES: Registry[type[Source]] = Registry(
         "clicks": f"{_HERE}.clicks:Clicks",
         "table": f"{_HERE}.table:Table",
         "folder": f"{_HERE}.folder:Folder",
-        "feeds": f"{_HERE}.feeds:Feeds",
         "trec": f"{_HERE}.judged:Trec",
         "judged": f"{_HERE}.judged:Judged",
     },

@@ -24,7 +24,7 @@ class Feeds(Source):
 
     examples = ("ssi data ingest feeds my-feeds/ --out corpus",)
     origin = "feeds"
-    builder = "ssi_core.corpus.web.feeds:build"
+    builder = "ssi_core.guests.feeds.reading:build"
 
     paths: tuple[Path, ...] = directory("Folder of Atom and RSS files (.xml, .atom, .rss)")
     language: str | None = LANGUAGE
@@ -36,7 +36,7 @@ class Feeds(Source):
     def parents(self, out: Path | None = None, progress: Progress | None = None) -> dict[str, str]:
         """Return the digest of the feeds."""
         from ssi_core.corpus.tree import digest_tree
-        from ssi_core.corpus.web.feeds import feeds_in
+        from ssi_core.guests.feeds.reading import feeds_in
 
         (directory,) = self.paths
         return {"feeds": digest_tree(directory, feeds_in(directory, Counter()), out)}

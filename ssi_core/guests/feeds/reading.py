@@ -25,7 +25,7 @@ from ssi_core.strict import cut
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
-    from ssi_core.corpus.sources.feeds import Feeds
+    from ssi_core.guests.feeds.source import Feeds
     from ssi_core.store import Building
 
 SUFFIXES = (".xml", ".atom", ".rss")

@@ -13,10 +13,12 @@ export PYTHONDONTWRITEBYTECODE :=
 # A file of tests is of one worker, and the longest begin (tests/conftest.py).
 PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
+KERNELS := tests/kernels tests/guests/clickthrough/test_topics.py tests/guests/clickthrough/test_logistic.py
+
 # Kernels as Python are tested while the workers load; what that prints comes last.
 test: .venv/.stamp
 	@log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/kernels >$$log 2>&1 & kernels=$$!; \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(KERNELS) >$$log 2>&1 & kernels=$$!; \
 	$(PYTEST); suite=$$?; \
 	wait $$kernels; kernels=$$?; \
 	if [ $$kernels = 0 ]; then echo "kernels as Python: $$(tail -n 1 $$log)"; else cat $$log; fi; \
@@ -28,7 +30,7 @@ core: .venv/.stamp
 
 # All tests, and the share of the lines that they run; it takes a third longer.
 coverage: .venv/.stamp
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q --cov --cov-report= tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q --cov --cov-report= $(KERNELS)
 	$(PYTEST) --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=90
 
 # Trainings on kernels of a processor without AVX: no result may depend on the last bits. One small
@@ -81,8 +83,8 @@ bench: .venv/.stamp
 # Engines and programs that tests compare with are installed, and these tests run.
 peers: .venv/.stamp
 	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
-	$(PYTEST) -m "not kill" tests/export tests/models/test_translation_model.py \
-	  tests/models/test_projection.py tests/views/test_bm25.py
+	$(PYTEST) -m "not kill" tests/export tests/guests/clickthrough/test_translation_model.py \
+	  tests/guests/clickthrough/test_projection.py tests/views/test_bm25.py
 
 # What the notebooks show, which tests/face/test_pages.py compares.
 notebooks: .venv/.stamp

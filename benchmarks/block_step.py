@@ -26,7 +26,7 @@ from ssi_core.evaluation.significance import paired_equivalence, paired_randomis
 from ssi_core.files import write_result
 from ssi_core.models.base import FitOptions, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.tasks.task import open_task
 from ssi_core.training.descend import descend
 from ssi_core.training.sgd import Sgd

@@ -35,9 +35,9 @@ from ssi_core.models.base import FittedModel
 from ssi_core.scoring.vectors import Inner, RankSum, Several, Vectors
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.build import build_task
+from ssi_core.tasks.kinds import TITLES
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.reading import raw_texts, texts_at
-from ssi_core.tasks.spec import TITLES
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float32, Float64, Task
 from ssi_core.views.names import COUNTS

@@ -16,7 +16,7 @@ import polars as pl
 from scipy import sparse
 
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
-from ssi_core.scoring.best import best_documents
+from ssi_core.scoring.inner import best_documents
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.ranked import Ranked, exactly

@@ -35,7 +35,7 @@ from ssi_core.serving.index import build_index
 from ssi_core.serving.searcher import Searcher, open_searcher, texts_of
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Texts
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 K = 10

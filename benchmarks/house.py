@@ -1,8 +1,10 @@
 """Sizes of the rooms: files and lines of code, without docstrings, comments and blank lines.
 
-Nobody enforces them. What holds the structure is tests/test_layers.py.
+Nobody enforces them. What holds the structure is tests/test_layers.py. Beside them: how many
+modules the import of a model loads, and with --walks how many files a training and a typed query
+enter.
 
-    python -m benchmarks.house
+    python -m benchmarks.house --walks
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import io
 import json
 import subprocess
 import sys
+import tempfile
 import tokenize
 from collections import Counter
 from pathlib import Path
+from typing import Any
+
+from benchmarks.walks import walks
 
 ROOT = Path(__file__).parents[1]
 TOGETHER = ("guests", "datasets", "sample")
@@ -94,13 +100,17 @@ def main() -> None:
     """Print the sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+    parser.add_argument("--walks", action="store_true", help="Count the files that calls enter.")
     arguments = parser.parse_args()
     sizes = rooms()
-    value = {
+    value: dict[str, Any] = {
         "rooms": {room: dict(size) for room, size in sizes.items()},
         "totals": totals(sizes),
         "loaded": {"ssi_core.models.bm25": loaded("ssi_core.models.bm25")},
     }
+    if arguments.walks:
+        with tempfile.TemporaryDirectory() as folder:
+            value["walks"] = {call: len(walk) for call, walk in walks(Path(folder)).items()}
     if arguments.json:
         print(json.dumps(value, indent=1))
         return
@@ -111,6 +121,8 @@ def main() -> None:
         print(f"{'':>7} {code:>7,}  all of {name}")
     for module, count in value["loaded"].items():
         print(f"{count:>7} modules of ours are loaded by importing {module}")
+    for call, count in value.get("walks", {}).items():
+        print(f"{count:>7} files of ssi_core are entered by {call}")
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ import numpy as np
 import polars as pl
 
 from ssi_core.corpus.clicks.propensity import estimate_propensities
-from ssi_core.evaluation.bootstrap import estimate_clicks
-from ssi_core.evaluation.documents_above import documents_above
-from ssi_core.evaluation.off_policy import ESTIMATORS, OffPolicy
 from ssi_core.files import write_result
+from ssi_core.guests.off_policy.bootstrap import estimate_clicks
+from ssi_core.guests.off_policy.documents_above import documents_above
+from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
 from tests.corpus.clicks.policies import ADS, EXAMINATION, LEAVES, SHOWN, TRIALS, Visits
-from tests.evaluation.off_policy_study import BIDS, NEW, TRUTH, ranking, read
+from tests.guests.off_policy.off_policy_study import BIDS, NEW, TRUTH, ranking, read
 
 MODELS = ("position", "trust", "mixed", "cascade")
 SHALLOW = 2

@@ -24,7 +24,7 @@ from scipy import sparse
 from benchmarks.timing import Row
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.training.descend import descend
 from ssi_core.types import Pairs, Task, Texts
 

@@ -20,12 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.timing import Contestant, Row, row, speeds
+from ssi_core.guests.clickthrough import topic_model, translation_model
+from ssi_core.guests.clickthrough.kernels.topics import em_pass
+from ssi_core.guests.clickthrough.topic_model import TopicModel
+from ssi_core.guests.clickthrough.translation_model import TranslationModel
 from ssi_core.kernels import jit
-from ssi_core.kernels.likelihood.topics import em_pass
 from ssi_core.kernels.sparse import Csr, aligned_empty, gather, padded, scatter
-from ssi_core.models.likelihood import topic_model, translation_model
-from ssi_core.models.likelihood.topic_model import TopicModel
-from ssi_core.models.likelihood.translation_model import TranslationModel
 from ssi_core.resources import amount
 from ssi_core.types import Float32, Float64, Int32
 

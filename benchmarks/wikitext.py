@@ -13,8 +13,8 @@ from lxml import etree
 
 from benchmarks.dumps import dump
 from benchmarks.timing import PeerMissing, Row, peer
+from ssi_core.datasets.wikipedia.wikitext import strip_markup
 from ssi_core.text.wikinames import CATEGORIES, FILES, LANGUAGES
-from ssi_core.text.wikitext import strip_markup
 
 _HIDDEN = FILES | CATEGORIES | LANGUAGES
 _TAGS = ("table", "ref", "references", "gallery", "math", "timeline", "imagemap")

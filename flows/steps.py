@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from prefect import Task
@@ -20,8 +20,6 @@ from flows import environment
 from flows.training.board import post, take_off
 from ssi_core.store import Artefact, key_of
 from ssi_core.types import BadInput, Progress, Refused
-
-AnyTask = TypeVar("AnyTask", bound=Task[Any, Any])
 
 _SECONDS_BETWEEN_UPDATES = 2.0
 

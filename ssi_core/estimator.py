@@ -40,12 +40,6 @@ class Estimator:
     earlier: ClassVar[Mapping[str, Any]] = {}
     """Values of fields that saved settings lack because the fields are newer than they are."""
 
-    former: ClassVar[Mapping[str, Any]] = {}
-    """Fields that saved settings and tables may still have, each with its only value."""
-
-    renamed: ClassVar[Mapping[str, str]] = {}
-    """Fields that saved settings and tables may have under an earlier name -> the present name."""
-
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
         check(self)
@@ -66,10 +60,6 @@ E = TypeVar("E", bound=Estimator)
 
 def parse(kind: type[E], parameters: Mapping[str, Any]) -> E:
     """Build settings from JSON or TOML values; an unknown key is `BadInput`."""
-    former = kind.former.items()
-    parameters = {
-        kind.renamed.get(name, name): v for name, v in parameters.items() if (name, v) not in former
-    }
     check_keys(kind, parameters, f"{kind.noun} {kind.name!r}")
     return kind(**parameters)
 
@@ -168,7 +158,10 @@ class Saved(Generic[E]):
                 "that package, with an entry point of the group 'ssi'."
             )
         kind = kinds[name]
-        return parse(kind, {**kind.earlier, **self.facts["parameters"]})
+        try:
+            return parse(kind, {**kind.earlier, **self.facts["parameters"]})
+        except BadInput as error:
+            raise BadInput(f"{self.manifest}: {error} {form.remedy}") from error
 
     def strings(self, *names: str) -> list[tuple[str, ...]]:
         """Return the names of rows and columns."""

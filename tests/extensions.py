@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import click
 import polars as pl
 
-from ssi_core.command.verb import Outcome, Verb
+from ssi_core.command.fields import option
+from ssi_core.command.verb import Outcome, verb
 from ssi_core.corpus.source import Source, files
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.evaluation.measures import Measure
@@ -59,10 +59,17 @@ def _write(place, material):
     material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
 
 
-@click.command(cls=Verb, examples=("ssi hello",))
-def hello():
+@dataclass(frozen=True, kw_only=True)
+class HelloSettings:
+    """Settings of ``ssi hello``."""
+
+    name: str = option("world", "Name to greet.")
+
+
+@verb(HelloSettings, examples=("ssi hello",))
+def hello(given):
     """Greet."""
-    return Outcome({"hello": "world"}, lambda console: console.print("hello, world"))
+    return Outcome({"hello": given.name}, lambda console: console.print(f"hello, {given.name}"))
 
 
 FIRST = Measure("first", "first", lambda ranks: (ranks.rank[ranks.start[:-1]] == 1) * 1.0)

@@ -31,7 +31,7 @@ import pytest
 SOURCE = Path(__file__).with_name("faults.c")
 COUNT, PROCESS, GROUP, FULL = range(4)
 """What happens at the chosen call: nothing, one process dies, its group dies, the disk is full."""
-READY = ("ssi_core.corpus.wiki.mediawiki", "ssi_core.tasks.task")
+READY = ("ssi_core.datasets.wikipedia.mediawiki", "ssi_core.tasks.task")
 """Modules of the code that is run; to load them takes longer than what is killed."""
 
 

@@ -20,7 +20,6 @@ class Means(Estimator):
     noun: ClassVar[str] = "mean"
     name: ClassVar[str] = "means"
     earlier: ClassVar = {"dimensions": 1}
-    renamed: ClassVar = {"width": "dimensions"}
     dimensions: Dimensions = 2
 
     def array_specs(self, sizes):
@@ -76,9 +75,10 @@ def test_a_setting_that_is_newer_than_the_directory_has_its_earlier_value(place)
         FittedMeans.load(place)
 
 
-def test_a_setting_under_an_earlier_name_is_read(place):
+def test_a_setting_that_is_not_known_is_refused_with_the_manifest_named(place):
     reseal(place, "mean.json", parameters={"width": 2})
-    assert FittedMeans.load(place).settings == Means(dimensions=2)
+    with pytest.raises(BadInput, match=r"mean\.json: .*no key 'width'.*Take it again"):
+        FittedMeans.load(place)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 LINES = [
     {"flows"},
     {"__main__"},
-    {"guests", "datasets", "sample"},
+    {"sample"},
+    {"guests", "datasets"},
     {"command"},
     {"face"},
     {"export"},

@@ -8,6 +8,7 @@ fails, so that none is forgotten; a training in another process is not seen.
 from __future__ import annotations
 
 from functools import wraps
+from importlib.util import find_spec
 
 import pytest
 
@@ -32,15 +33,19 @@ class Guard:
 
     def install(self) -> None:
         """Look at every training from now on."""
-        from ssi_core.models.latent import cl_lsi, lsi, opca, pca, s2net, softmax
+        from ssi_core.models.latent import cl_lsi, lsi, softmax
         from ssi_core.training.sgd import Sgd
 
-        for owner in (Sgd, softmax.Training, s2net.Training):
+        for owner in (Sgd, softmax.Training):
             owner.sweep = self._guarded(owner.sweep)
         for module in (lsi, cl_lsi):
             module.leading_vectors = self._guarded(module.leading_vectors)
-        for module in (opca, pca):
-            module.leading_eigenvectors = self._guarded(module.leading_eigenvectors)
+        if find_spec("ssi_core.guests"):
+            from ssi_core.guests.clickthrough import opca, pca, s2net
+
+            s2net.Training.sweep = self._guarded(s2net.Training.sweep)
+            for module in (opca, pca):
+                module.leading_eigenvectors = self._guarded(module.leading_eigenvectors)
 
     def _guarded(self, train):
         @wraps(train)

@@ -17,8 +17,8 @@ from ssi_core.command.verb import Outcome, settings, verb
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.evaluation.bootstrap import Estimate
-    from ssi_core.evaluation.documents_above import Above
+    from ssi_core.guests.off_policy.bootstrap import Estimate
+    from ssi_core.guests.off_policy.documents_above import Above
     from ssi_core.serving.live import Document
 
 
@@ -147,12 +147,12 @@ def estimate(given: EstimateSettings) -> Outcome:
     """
     from flows.tracking import evaluation_run
     from ssi_core.command.text import plain_table
-    from ssi_core.corpus.clicks.visits import read_policy, read_propensities, read_visits
-    from ssi_core.evaluation.bootstrap import estimate_clicks, lacking
-    from ssi_core.evaluation.click_log import read_log
-    from ssi_core.evaluation.documents_above import documents_above
-    from ssi_core.evaluation.off_policy import OffPolicy
-    from ssi_core.evaluation.rankings import ranking_of
+    from ssi_core.guests.off_policy.bootstrap import estimate_clicks, lacking
+    from ssi_core.guests.off_policy.click_log import read_log
+    from ssi_core.guests.off_policy.documents_above import documents_above
+    from ssi_core.guests.off_policy.off_policy import OffPolicy
+    from ssi_core.guests.off_policy.rankings import ranking_of
+    from ssi_core.guests.off_policy.visits import read_policy, read_propensities, read_visits
     from ssi_core.models import load_model
     from ssi_core.serving.searcher import model_in
     from ssi_core.types import BadInput

@@ -104,9 +104,3 @@ class PatientProtocol(H11Protocol):
             self.transport.write(f"{head}{fields}\r\n".encode() + bytes(answer.body))
         self.transport.close()
         self.loop.call_later(self.reading, self.transport.abort)
-
-
-def with_patience(seconds: float, reading: float = READ_SECONDS) -> type[PatientProtocol]:
-    """Return the protocol with other time limits."""
-    limits = {"patience": seconds, "reading": reading}
-    return type("PatientProtocol", (PatientProtocol,), limits)

@@ -27,7 +27,7 @@ _APART = ("path", "out", "set_", "auxiliary", "stems", "seed", "exports", "force
 
 
 def _kind(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    from ssi_core.tasks.spec import fields_of
+    from ssi_core.tasks.kinds import fields_of
 
     try:
         if value is not None:

@@ -5,8 +5,8 @@ how they are read: the code and its settings. A collection of another key is not
 counts say so. What depends on other rows (links, weights, repetitions) is resolved anew over
 everything, so that the result is that of reading everything. There are three ways to find what did
 not change, by what can change: of own texts, by the digest of a page or a line (`Earlier`, here);
-of a dump, by the digests of the pages in a range of ids (`wiki.before`); of logs, which only grow,
-by the place up to which each was read (`clicks.before`).
+of a dump, by the digests of the pages in a range of ids (`datasets.wikipedia.before`); of logs,
+which only grow, by the place up to which each was read (`clicks.before`).
 """
 
 from __future__ import annotations

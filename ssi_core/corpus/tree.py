@@ -28,11 +28,11 @@ def files_below(
     directory : Path
         Folder to look through.
     suffixes : sequence of str
-        Suffixes, in small letters, of the files that are wanted.
+        Suffixes of the files to list, in lower case.
     largest : int
-        Bytes of a file at most.
+        Maximum size of a file, in bytes.
     skipped : Counter
-        Told of the other files, by reason.
+        Counts the files that are left out, by reason.
     """
     paths = []
     for file in walk(directory, skipped):

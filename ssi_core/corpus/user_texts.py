@@ -13,14 +13,10 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.language import guess_language
-from ssi_core.corpus.links import count_anchors
 from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
-
-COLUMNS = ("id", "title", "text", "language", "timestamp", "url", "headings")
-"""Columns of documents; all but ``id`` and ``text`` may be absent or null."""
 
 _SAMPLE = 1000  # texts that the language is guessed from
 _AT_ONCE = 1_000_000  # links of a part
@@ -54,7 +50,8 @@ def write_own(
     building : Building
         The corpus that is written.
     documents : iterable of DataFrame
-        Columns `COLUMNS`, and those of ``labels`` and ``names``; all text.
+        Columns id, title, text, language, timestamp, url and headings, of which all but id and
+        text may be absent or null, and those of ``labels`` and ``names``; all text.
     links : iterable of DataFrame
         Columns ``source`` and ``target``: names of documents; perhaps ``text``, the words of the
         link, null or empty where it has none.
@@ -286,3 +283,24 @@ def _parts(
 def _told(skipped: Counter[str]) -> str:
     counts = [f"{n:,} {name.replace('_', ' ')}" for name, n in sorted(skipped.items()) if n]
     return ", ".join(counts)
+
+
+def count_anchors(links: pl.DataFrame) -> tuple[pl.DataFrame, Counter[str]]:
+    """Return how often each wording leads from a source to a target, and what has no wording.
+
+    Parameters
+    ----------
+    links : DataFrame
+        ``source``, ``target``, ``anchor`` (the words of the link) and ``n`` (how often).
+    """
+    long, wordless = pl.col("anchor").is_null(), pl.col("anchor") == ""
+    unworded = links.select(
+        anchor_too_long=pl.col("n").filter(long).sum(),
+        anchor_without_words=pl.col("n").filter(wordless).sum(),
+    )
+    anchors = (
+        links.filter(~long & ~wordless)
+        .group_by("source", "target", text="anchor", maintain_order=True)
+        .agg(weight=pl.col("n").sum().cast(pl.Float32))
+    )
+    return anchors, +Counter({name: int(n or 0) for name, n in unworded.row(0, named=True).items()})

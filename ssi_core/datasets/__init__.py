@@ -1,4 +1,4 @@
-"""Published data sets, a file each; the registries find them as they find guests."""
+"""Published data sets, a file or a package each; registries find them as they find guests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ _HERE = "ssi_core.datasets"
 
 REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "sources": {
+        "wikipedia": f"{_HERE}.wikipedia.source:Wikipedia",
+        "mates": f"{_HERE}.wikipedia.mates:Mates",
+        "anchors": f"{_HERE}.wikipedia.anchor_log:Anchors",
         "wikispeedia": f"{_HERE}.sources:Wikispeedia",
         "collection": f"{_HERE}.sources:Smart",
         "wikispeedia-clicks": f"{_HERE}.sources:WikispeediaClicks",
@@ -15,6 +18,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "kyoto": f"{_HERE}.sources:Kyoto",
         "wikiqa": f"{_HERE}.sources:WikiQa",
         "zzquerylog": f"{_HERE}.sources:ZzQueryLog",
+        "ir-datasets": f"{_HERE}.irds:IrDatasets",
     }
 }
 """Registry -> name in it -> ``"module:object"``."""

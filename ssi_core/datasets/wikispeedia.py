@@ -19,7 +19,7 @@ import polars as pl
 from ssi_core import collection
 from ssi_core.corpus import inputs
 from ssi_core.corpus.archive import read_members
-from ssi_core.corpus.links import DOCUMENT, resolve_links, settle_pages
+from ssi_core.datasets.links import DOCUMENT, resolve_links, settle_pages
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:

@@ -159,18 +159,6 @@ class Validator:
         return {name: float(measure(ranks).mean()) for name, measure in MEASURES.items()}
 
 
-def validation_rank_loss(
-    fitted: Fitted, task: Task, *, side: Side = "valid", queries: int = 500, seed: int = 0
-) -> float:
-    """Return the rank loss once; to ask again and again, keep a `Validator`."""
-    return Validator(task, side, queries, seed).rank_loss(fitted)
-
-
-def training_rank_loss(fitted: Fitted, task: Task, *, queries: int = 500, seed: int = 0) -> float:
-    """Return the rank loss on training pairs, over all documents but the excluded ones."""
-    return Validator(task, "train", queries, seed).rank_loss(fitted)
-
-
 def evaluate(
     fitted: Fitted,
     task: Task,

@@ -15,9 +15,9 @@ import polars as pl
 from ssi_core import files, store
 from ssi_core.evaluation.trec import escape
 from ssi_core.remedies import typed_call
+from ssi_core.tasks.kinds import ANCHOR, JUDGEMENT, SELF, TITLES
 from ssi_core.tasks.names import without_titles
 from ssi_core.tasks.reading import raw_texts, texts_at
-from ssi_core.tasks.spec import ANCHOR, JUDGEMENT, SELF, TITLES
 from ssi_core.types import BadInput, Int32, Task
 
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"

@@ -27,8 +27,6 @@ from ssi_core.types import BadInput, Progress
 KIND = "export"
 MARGIN = 0.1
 """Width that the bounds have beyond the documents, as a share of what these span."""
-CLAUSES = 1024
-"""Terms of a query that Lucene, and what is built on it, takes unless it is told otherwise."""
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,10 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.models.in_degree import InDegree
-from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.cl_lsi import ClLsi
 from ssi_core.models.latent.lsi import LsiMixture
 from ssi_core.models.latent.projection import Projection
 from ssi_core.models.latent.softmax import Softmax
-from ssi_core.models.likelihood.translation_model import TranslationModel
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
@@ -103,6 +101,8 @@ def parts_of(fitted: FittedModel) -> list[Part]:
     """
     for name, view in fitted.query_views.items():
         _require_encodable(name, view)
+    if fitted.model.counts_queries:
+        return [Words("counts")]
     for kind, parts in PARTS.items():
         if isinstance(fitted.model, kind):
             return parts(fitted)
@@ -143,10 +143,6 @@ def _tfidf(fitted: FittedModel) -> list[Part]:
 def _bm25(fitted: FittedModel) -> list[Part]:
     assert isinstance(fitted.model, Bm25 | Bm25F)
     return [Words("counts", saturation=fitted.model.k3)]
-
-
-def _counts(fitted: FittedModel) -> list[Part]:
-    return [Words("counts")]
 
 
 def _in_degree(fitted: FittedModel) -> list[Part]:
@@ -202,8 +198,6 @@ PARTS: Mapping[type[Model], Callable[[FittedModel], list[Part]]] = {
     TfIdf: _tfidf,
     Bm25: _bm25,
     Bm25F: _bm25,
-    LanguageModel: _counts,
-    TranslationModel: _counts,
     InDegree: _in_degree,
     LsiMixture: _lsi_mixture,
     Projection: _unit,

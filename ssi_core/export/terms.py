@@ -39,8 +39,6 @@ from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, Texts
 BOUNDS = "bounds.json"
 LONGEST = 32_766
 """Bytes of the longest term that Lucene keeps."""
-HIGHEST = 64.0
-"""Highest weight of a term in a query of Lucene."""
 _LEAST = 2.0**-20
 """Weight of a term that would weigh nothing, as a share of the span of its bounds."""
 _BLOCK = 1024
@@ -183,20 +181,6 @@ def document_terms(vectors: Vectors, layout: Layout, bounds: Bounds) -> tuple[Te
         for above in (vectors.dense - bounds.low, bounds.high - vectors.dense):
             parts.append(np.maximum(above, least))
     return joined(parts), clipped
-
-
-def query_terms(vectors: Vectors, layout: Layout) -> TextMatrix:
-    """Return the terms of queries: CSR float32 (n, len(layout.names)), weights up to `HIGHEST`."""
-    parts: list[Any] = []
-    if vectors.sparse is not None:
-        parts += [vectors.sparse.maximum(0), -vectors.sparse[:, layout.negative].minimum(0)]
-    if vectors.dense is not None:
-        parts += [np.maximum(vectors.dense, 0), np.maximum(-vectors.dense, 0)]
-    terms = joined(parts)
-    highest = terms.max(axis=1).toarray().ravel()
-    scale = HIGHEST / np.maximum(highest, HIGHEST)
-    terms.data *= np.repeat(scale, np.diff(terms.indptr)).astype(np.float32)
-    return terms
 
 
 def joined(parts: Sequence[Any]) -> TextMatrix:

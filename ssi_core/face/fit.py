@@ -39,8 +39,8 @@ from ssi_core.face.task import LATENT, Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import learns
+from ssi_core.tasks.kinds import Split
 from ssi_core.tasks.pairs import joined
-from ssi_core.tasks.spec import Split
 from ssi_core.threads import limited
 from ssi_core.types import BadInput
 

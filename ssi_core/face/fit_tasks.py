@@ -21,7 +21,7 @@ from ssi_core.face.task import Task
 from ssi_core.held import held_in
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.remedies import spelled, typed
-from ssi_core.tasks.spec import fields_of, only_relevant
+from ssi_core.tasks.kinds import fields_of, only_relevant
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput
 from ssi_core.views.names import COUNTS

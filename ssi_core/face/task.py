@@ -21,7 +21,8 @@ from ssi_core.remedies import typed_call
 from ssi_core.store import Artefact
 from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
-from ssi_core.tasks.spec import TITLES, Relevant, Split, only_relevant, spec_of
+from ssi_core.tasks.kinds import TITLES, Relevant, Split, only_relevant
+from ssi_core.tasks.spec import spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput

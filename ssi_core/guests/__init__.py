@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 REGISTRIES: Mapping[str, Mapping[str, str]] = {
-    "models": {"reranked": "ssi_core.guests.reranking.reranked:Reranked"},
+    "models": {
+        "reranked": "ssi_core.guests.reranking.reranked:Reranked",
+        "topic_model": "ssi_core.guests.clickthrough.topic_model:TopicModel",
+        "translation_model": "ssi_core.guests.clickthrough.translation_model:TranslationModel",
+        "pca": "ssi_core.guests.clickthrough.pca:Pca",
+        "opca": "ssi_core.guests.clickthrough.opca:Opca",
+        "s2net": "ssi_core.guests.clickthrough.s2net:S2Net",
+    },
+    "sources": {"feeds": "ssi_core.guests.feeds.source:Feeds"},
     "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
         "site": "ssi_core.guests.site.commands:site",

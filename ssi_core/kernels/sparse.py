@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, jit_fast
 from ssi_core.kernels.training.structs import read_only
@@ -184,3 +186,20 @@ def contains(indptr: Any, indices: Any, row: int, column: int) -> bool:
         else:
             high = middle
     return bool(low < indptr[row + 1] and indices[low] == column)
+
+
+@jit
+def unit_rows(indptr: NDArray[np.int64], data: NDArray[np.float64]) -> None:
+    """Divide each row by its Euclidean norm, in place; a row of zeros stays.
+
+    The squares are added in the order of the row, so that a row alone comes out bit by bit as it
+    does among others.
+    """
+    for row in range(len(indptr) - 1):
+        total = 0.0
+        for i in range(indptr[row], indptr[row + 1]):
+            total += data[i] * data[i]
+        if total > 0.0:
+            norm = math.sqrt(total)
+            for i in range(indptr[row], indptr[row + 1]):
+                data[i] /= norm

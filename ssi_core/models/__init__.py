@@ -38,12 +38,6 @@ MODELS: Registry[type[Model]] = Registry(
         "cl_lsi": f"{_HERE}.latent.cl_lsi:ClLsi",
         "multi_task": f"{_HERE}.bilinear.multi_task:MultiTask",
         "softmax": f"{_HERE}.latent.softmax:Softmax",
-        # Learnt from queries and the titles that were clicked: Gao et al. 2011.
-        "topic_model": f"{_HERE}.likelihood.topic_model:TopicModel",
-        "translation_model": f"{_HERE}.likelihood.translation_model:TranslationModel",
-        "pca": f"{_HERE}.latent.pca:Pca",
-        "opca": f"{_HERE}.latent.opca:Opca",
-        "s2net": f"{_HERE}.latent.s2net:S2Net",
         # Another system's ranking.
         "trec_run": f"{_HERE}.trec_run:TrecRun",
         # Sums of two of these, and of the ranks of several.

@@ -7,17 +7,17 @@ A model is a frozen dataclass of hyper-parameters with pure functions of its arr
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from ssi_core.estimator import Arrays, Contents, Estimator, Fitted, Format, Saved
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Vectors
+from ssi_core.scoring.vectors import DenseWords, Vectors, Words
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, View, Watch
 
 if TYPE_CHECKING:
@@ -33,41 +33,8 @@ SideOfTask: TypeAlias = Literal["train", "valid", "test"]
 FORM = Format("model", "model.json", "Train the model again.", version=2, names="model")
 
 
-class Words(Protocol):
-    """Meaning of columns, as a `View` and `Columns` give it."""
-
-    @property
-    def space(self) -> str:
-        """Digest of what the columns mean."""
-        ...
-
-    @property
-    def words(self) -> Sequence[str]:
-        """Words of the columns."""
-        ...
-
-
 class UnfitStart(BadInput):
     """A model cannot go on from the values of another; the message says of which it could."""
-
-
-class Columns(NamedTuple):
-    """Columns that no view makes."""
-
-    space: str
-    words: Sequence[str]
-
-
-class DenseWords(NamedTuple):
-    """The dense part of vectors, taken apart: ``dense = weights @ embedding``.
-
-    ``weights`` CSR (n, D) with every factor of the text in it, ``embedding`` float32 (D, N), and
-    the ``view`` whose words the D columns are.
-    """
-
-    weights: TextMatrix
-    embedding: Float32
-    view: Words
 
 
 class Judge(Protocol):
@@ -144,6 +111,8 @@ class Model(Estimator):
     """
 
     noun: ClassVar[str] = "model"
+    counts_queries: ClassVar[bool] = False
+    """Whether the vector of a query is how often it has each word, as the view "counts" says."""
 
     @property
     def reads_text(self) -> bool:

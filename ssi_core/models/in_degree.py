@@ -15,9 +15,9 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.estimator import Arrays, Sizes
-from ssi_core.models.base import Columns, FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.known import fingerprints, places_of
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import Columns, Inner, Vectors
 from ssi_core.types import Task, Texts
 
 WORD = "(in-degree)"

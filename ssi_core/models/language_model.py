@@ -42,6 +42,7 @@ class LanguageModel(Model):
     """
 
     name: ClassVar[str] = "language_model"
+    counts_queries: ClassVar[bool] = True
     background: Values[Mixed] = (0.5,)
     validation_queries: Count = 500
 

@@ -15,13 +15,13 @@ from ssi_core.bounds import Count, Mean, Part, Share, Tries, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
-from ssi_core.models.base import FitOptions, FittedModel, Model, Side, Words, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
 from ssi_core.models.known import fingerprints, places_of
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.query_expansion import top_documents
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import Inner, Vectors, Words
 from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.names import COUNTS

@@ -19,8 +19,8 @@ from ssi_core.bounds import Values
 from ssi_core.corpus import inputs
 from ssi_core.estimator import Arrays, Sizes
 from ssi_core.evaluation.trec import escape
-from ssi_core.models.base import Columns, FitOptions, FittedModel, Model, Side, fitted
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.scoring.vectors import Columns, Inner, Vectors
 from ssi_core.store import digest_file
 from ssi_core.tasks.layout import DOCUMENTS
 from ssi_core.types import BadInput, Float32, Task, Texts

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from ssi_core.corpus.source import PROCESSES, SEED, Source
 from ssi_core.corpus.sources.clicks import Clicks
-from ssi_core.corpus.sources.mates import Mates
-from ssi_core.corpus.sources.wikipedia import Wikipedia
+from ssi_core.datasets.wikipedia.mates import Mates
+from ssi_core.datasets.wikipedia.source import Wikipedia
 
 if TYPE_CHECKING:
     from ssi_core.store import Artefact

@@ -157,6 +157,7 @@ class World:
         return lru_cache(None)(self._used_by)
 
     def _used_by(self, concept_of_page: int) -> list[int]:
+        """Return the concepts that the subject of a page uses, in the order of this page."""
         active = self.subjects * CONCEPTS_A_SUBJECT
         uses = self.lexicon.subjects[concept_of_page // CONCEPTS_A_SUBJECT].uses
         # A small sample has the first subjects only, and each of them uses some of the others.

@@ -1,7 +1,11 @@
-"""The k best documents of queries, all of which are scored; the scores are kept of the best alone.
+"""Queries scored with all documents, whose dense vectors an index may keep as float16.
 
-Few queries are scored one by one, as fast as memory is read; more of them in tiles, which read a
-document once for `tiles.LANES` queries.
+Of the k best alone scores are kept. Few queries are scored one by one, as fast as memory is read;
+more of them in tiles, which read a document once for `tiles.LANES` queries.
+
+All arithmetic is float32: rows of float16, half of the bytes, are widened when they are read. For
+more than a few queries all documents are, a block at a time, so that the wide ones stay in the
+cache for BLAS.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels.ranking.exhaustive import best_one_by_one, best_together
+from ssi_core.kernels.ranking.scores import products_with_half, widen_rows
 from ssi_core.kernels.ranking.tiles import LANES, ROWS
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training.structs import read_only
-from ssi_core.scoring.half import readable
+from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32, Int32, Int64
 
 _FEW = 5  # queries, which are faster one by one
@@ -91,3 +96,40 @@ def _by_words(words: Csr, some: slice) -> tuple[Int32, Float32]:
     lane = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     np.add.at(weights, (place, lane), words.data[entries])
     return read_only(met), weights
+
+
+_BLOCK_BYTES = 512 << 10
+"""Of wide rows."""
+
+_FEW_OF_HALVES = 4
+"""Queries that read all documents by themselves."""
+
+
+def readable(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return C-ordered rows for kernels: float32, or float16 as uint16 where it is converted."""
+    rows = np.ascontiguousarray(rows)
+    if rows.dtype == np.float16 and converts_float16():
+        return rows.view(np.uint16)
+    return np.asarray(rows, np.float32)
+
+
+def half_products(queries: Float32, documents: NDArray[Any]) -> Float32:
+    """Return ``queries @ documents.T``, float32, of documents in float16."""
+    n, width = documents.shape
+    products = np.empty((len(queries), n), np.float32)
+    converted = converts_float16()
+    halves = read_only(np.ascontiguousarray(documents).view(np.uint16 if converted else np.float16))
+    if converted and len(queries) <= _FEW_OF_HALVES:
+        for query, row in zip(read_only(np.ascontiguousarray(queries)), products, strict=True):
+            products_with_half(halves, query, row)
+        return products
+    rows = np.empty((max(1, _BLOCK_BYTES // (4 * max(1, width))), width), np.float32)
+    for first in range(0, n, len(rows)):
+        some = slice(first, min(first + len(rows), n))
+        block = rows[: some.stop - first]
+        if converted:
+            widen_rows(halves[some], block)
+        else:
+            block[:] = halves[some]
+        np.matmul(queries, block.T, out=products[:, some])
+    return products

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class Vectors:
     sparse : CSR float32 (n, columns) or None
         Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
-        C order, or None; of an index it may be float16 (`scoring.half`).
+        C order, or None; of an index it may be float16 (`scoring.exhaustive`).
     """
 
     sparse: TextMatrix | None = None
@@ -271,3 +271,36 @@ def _same_parts(documents: Vectors, came: str, parts: tuple[Vectors, ...]) -> No
     if len(of_documents) != len(parts):
         expected = len(of_documents) or "none"
         raise ValueError(f"queries: {came} parts, expected {expected}, the documents'")
+
+
+class Words(Protocol):
+    """Meaning of columns, as a `View` and `Columns` give it."""
+
+    @property
+    def space(self) -> str:
+        """Digest of what the columns mean."""
+        ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Words of the columns."""
+        ...
+
+
+class Columns(NamedTuple):
+    """Columns that no view makes."""
+
+    space: str
+    words: Sequence[str]
+
+
+class DenseWords(NamedTuple):
+    """The dense part of vectors, taken apart: ``dense = weights @ embedding``.
+
+    ``weights`` CSR (n, D) with every factor of the text in it, ``embedding`` float32 (D, N), and
+    the ``view`` whose words the D columns are.
+    """
+
+    weights: TextMatrix
+    embedding: Float32
+    view: Words

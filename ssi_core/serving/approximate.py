@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import files, resources, store
-from ssi_core.scoring.best import best_of
+from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.ranked import Scores
@@ -28,7 +28,7 @@ _SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 _KIND, _FILE = "codes", "codes.npy"
 
 
-def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
+def approximate(base: Searcher, directory: Path, recall: float) -> Searcher:
     """Return a searcher that looks at as few documents as give the recall, or ``base`` itself.
 
     Recall is the share of the 10 best documents that are found, on average over titles of up to 200
@@ -44,7 +44,7 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
     ----------
     base : Searcher
         Exact searcher.
-    place : Path
+    directory : Path
         Directory that keeps codes, by key.
     recall : float
         Wanted share, 0..1.
@@ -68,11 +68,11 @@ def approximate(base: Searcher, place: Path, recall: float) -> Searcher:
     }
     configuration = {"titles": _ASKED, "sizes": list(_SIZES)}
     key = store.key_of(_KIND, configuration, parents)
-    path = place / key
+    path = directory / key
     cost = signs_cost(dense)
     # What is kept already takes memory alone.
     disk = 0 if path.exists() else cost.disk
-    resources.require("approximate search", memory=cost.memory, directory=place, disk=disk)
+    resources.require("approximate search", memory=cost.memory, directory=directory, disk=disk)
     try:
         return _opened(base, path, recall)
     except BadInput as error:

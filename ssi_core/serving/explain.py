@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.models.base import FittedModel, Side, Words, require_served
+from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.models.combined.mixture import PRIME
-from ssi_core.scoring.vectors import Inner, Likelihood, SecondStage, TwoStage, Vectors
+from ssi_core.scoring.vectors import Inner, Likelihood, SecondStage, TwoStage, Vectors, Words
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
 from ssi_core.text.fields import SHORT, TEXT

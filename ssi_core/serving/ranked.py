@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from ssi_core.scoring.best import best_documents, places
+from ssi_core.scoring.inner import best_documents, places
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Vectors, first_part
 from ssi_core.serving.passages import Passage

@@ -42,13 +42,13 @@ from ssi_core.arrays import load_array, load_csr
 from ssi_core.collection import INGEST
 from ssi_core.tasks.frozen import excluded_pairs
 from ssi_core.tasks.keywords import write_keyword_queries
+from ssi_core.tasks.kinds import ANCHOR, ANCHORS, JUDGEMENT, LINK, SELF, TITLES, words_of
 from ssi_core.tasks.layout import AUXILIARY, COLD, MATRICES, PAIRS
 from ssi_core.tasks.links import links_of
 from ssi_core.tasks.names import anchors_of, titles_of, write_name_queries, write_names
 from ssi_core.tasks.pairs import keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.reading import language_of
-from ssi_core.tasks.spec import ANCHOR, ANCHORS, JUDGEMENT, LINK, SELF, TITLES, words_of
 from ssi_core.tasks.split import (
     NO_SIDE,
     SPLITS,

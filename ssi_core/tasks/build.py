@@ -12,7 +12,7 @@ from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.parts import LOCAL
 from ssi_core.remedies import typed
-from ssi_core.tasks import spec as kinds
+from ssi_core.tasks import kinds
 from ssi_core.tasks.auxiliary import write_auxiliary_pairs, write_auxiliary_queries
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.tasks.cost import require_features
@@ -21,6 +21,7 @@ from ssi_core.tasks.frozen import KIND
 from ssi_core.tasks.goals import write_goals
 from ssi_core.tasks.judged import write_judged
 from ssi_core.tasks.keywords import write_keyword_queries
+from ssi_core.tasks.kinds import no_links
 from ssi_core.tasks.layout import MATRICES, RAW
 from ssi_core.tasks.links import write_links
 from ssi_core.tasks.names import (
@@ -31,7 +32,7 @@ from ssi_core.tasks.names import (
 )
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
-from ssi_core.tasks.spec import TaskSpec, no_links, spec_of
+from ssi_core.tasks.spec import TaskSpec, spec_of
 from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.texts import write_texts, write_two_sided
 from ssi_core.tasks.translations import write_rewritten, write_translations

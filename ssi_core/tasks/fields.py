@@ -24,9 +24,9 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import ANCHOR, REDIRECT
+from ssi_core.tasks.kinds import ANCHORS, LINK, TITLES
 from ssi_core.tasks.layout import FIELDS, PAIRS
 from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in, with_redirects
-from ssi_core.tasks.spec import ANCHORS, LINK, TITLES
 from ssi_core.tasks.split import TRAIN, side_of_documents
 from ssi_core.tasks.task_builder import TaskBuilder
 from ssi_core.text import fields as names

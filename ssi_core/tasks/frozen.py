@@ -21,11 +21,11 @@ from scipy import sparse
 from ssi_core import files, store
 from ssi_core.collection import LABELS, TRANSLATION
 from ssi_core.scoring.ranker import Fitted
+from ssi_core.tasks.kinds import LINK_OF_TRANSLATION
 from ssi_core.tasks.labels import languages_of, read_labels
 from ssi_core.tasks.linked import Linked, Side, number_of, read_linked
 from ssi_core.tasks.pairs import keys
 from ssi_core.tasks.reading import texts_at
-from ssi_core.tasks.spec import LINK_OF_TRANSLATION
 from ssi_core.tasks.unseen import Raw, both_sides
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, Pairs, Task

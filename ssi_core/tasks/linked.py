@@ -29,8 +29,8 @@ from ssi_core.collection import (
 )
 from ssi_core.collection import Side as Table
 from ssi_core.remedies import typed
+from ssi_core.tasks.kinds import LINK_OF_TRANSLATION
 from ssi_core.tasks.pairs import follow, keys, link_rows
-from ssi_core.tasks.spec import LINK_OF_TRANSLATION
 from ssi_core.tasks.split import TEST, side_of_documents, side_of_rows
 from ssi_core.types import BadInput, Int32, Int64
 

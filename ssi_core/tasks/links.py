@@ -7,10 +7,10 @@ import numpy as np
 from ssi_core import collection
 from ssi_core.remedies import typed
 from ssi_core.tasks.frozen import excluded_pairs
+from ssi_core.tasks.kinds import no_links
 from ssi_core.tasks.layout import COLD, PAIRS
 from ssi_core.tasks.pairs import held_out_twice, link_rows, sides_of_pairs, write_pairs
 from ssi_core.tasks.queries import write_exclude
-from ssi_core.tasks.spec import no_links
 from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Reading, TaskBuilder
 from ssi_core.tasks.training_part import cold_documents

@@ -134,12 +134,6 @@ def names_of(collection: Collection, ids: pl.Series) -> pl.DataFrame:
     return pl.DataFrame(lines)
 
 
-def documents_in(part: Path) -> pl.Series:
-    """Return the documents of a file as one string each (`ssi_core.text.fields`), no anchors."""
-    text = files.read_strings([part], "text", remedy=INGEST)["text"]
-    return joined(text, fields_in(part))
-
-
 def with_redirects(titles: pl.Series, redirects: pl.Series) -> pl.Series:
     """Return titles, each followed by the titles of redirects to its document, a line each."""
     return pl.select(pl.concat_str(titles, redirects, separator="\n").str.strip_chars("\n"))[

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from ssi_core.collection import open_collection
 from ssi_core.parts import LOCAL, address_of
 from ssi_core.strict import faults
-from ssi_core.tasks.spec import TaskSpec, only_relevant
+from ssi_core.tasks.kinds import only_relevant
+from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import parse_view
 

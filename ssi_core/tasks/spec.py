@@ -6,15 +6,30 @@ means nothing is refused here, and nowhere else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ssi_core.collection import Collection
-from ssi_core.remedies import spelled, typed
+from ssi_core.remedies import spelled
 from ssi_core.strict import faults, instead
+from ssi_core.tasks.kinds import (
+    ANCHOR,
+    ANCHORS,
+    AUXILIARY,
+    CLICK,
+    JUDGEMENT,
+    LINK,
+    LINK_OF,
+    LINK_OF_TRANSLATION,
+    SELF,
+    TITLES,
+    TRANSLATION,
+    WORDS_OF,
+    Relevant,
+    Split,
+    Vocabularies,
+)
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
@@ -23,29 +38,19 @@ from ssi_core.views.names import FIELDS as SHORT
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.tfidf import Weighting
 
-Relevant = Literal[
-    "link", "translation", "translation > link", "click", "judgement", "anchor", "self"
-]
-Split = Literal["pairs", "documents", "articles", "users", "time", "queries", "given"]
-Vocabularies = Literal["documents", "one", "two"]
-
-LINK, TRANSLATION, LINK_OF_TRANSLATION, CLICK, JUDGEMENT, ANCHOR, SELF = get_args(Relevant)
-OF_DOCUMENTS = (LINK, ANCHOR, SELF)
-"""Relations whose queries are documents, or names of documents."""
 DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""
 
-_WORDS_OF, _LINK_OF = "words:", "link:"
-ANCHORS, TITLES = "anchors", "titles"
-_JUDGED, _GOALS = "judged", "goals"
+
+_JUDGED = "judged"
 _QUERIES = {
-    LINK: ("documents", f"{_WORDS_OF}N"),
+    LINK: ("documents", f"{WORDS_OF}N"),
     TRANSLATION: ("queries",),
     LINK_OF_TRANSLATION: ("queries",),
     CLICK: ("queries", "goals"),
     JUDGEMENT: ("queries",),
     ANCHOR: (ANCHORS,),
-    SELF: (TITLES, f"{_WORDS_OF}N"),
+    SELF: (TITLES, f"{WORDS_OF}N"),
 }
 _SPLITS: Mapping[str, tuple[Split, ...]] = {
     LINK: ("pairs", "documents"),
@@ -67,7 +72,6 @@ _VOCABULARIES: Mapping[str, tuple[Vocabularies, ...]] = {
 }
 """What goes with each relation, the default first."""
 
-_BESIDE = re.compile(r"anchors|titles|link|(words|link):[1-9][0-9]*")
 _WITH_AUXILIARY = (LINK, ANCHOR, SELF, JUDGEMENT)
 
 
@@ -245,7 +249,7 @@ class TaskSpec(BaseModel):
     def _check_beside(self) -> None:
         """Refuse further kinds of queries that mean nothing here."""
         for name in self.auxiliary:
-            if not _BESIDE.fullmatch(name):
+            if not AUXILIARY.fullmatch(name):
                 raise ValueError(
                     f"{spelled('auxiliary', name)}: expected 'anchors', 'titles', 'words:N', "
                     "'link' or 'link:N'"
@@ -262,14 +266,14 @@ class TaskSpec(BaseModel):
             raise ValueError("views: with auxiliary kinds none is hashed")
 
     def _draws_words(self, choices: Iterable[str]) -> bool:
-        number = self.queries.removeprefix(_WORDS_OF)
-        return f"{_WORDS_OF}N" in choices and number.isdecimal() and int(number) > 0
+        number = self.queries.removeprefix(WORDS_OF)
+        return f"{WORDS_OF}N" in choices and number.isdecimal() and int(number) > 0
 
     @property
     def kind(self) -> str:
         """Return the name that the task's own queries would have in ``auxiliary``; else empty."""
         if self.relevant == LINK and self.query_words is not None:
-            return f"{_LINK_OF}{self.query_words}"
+            return f"{LINK_OF}{self.query_words}"
         whole: Mapping[str, str] = {LINK: LINK, ANCHOR: ANCHORS, SELF: self.queries}
         return whole.get(self.relevant, "")
 
@@ -281,8 +285,8 @@ class TaskSpec(BaseModel):
     @property
     def query_words(self) -> int | None:
         """Words of a query that is drawn from a document; None: queries are other texts."""
-        drawn = self.queries.startswith(_WORDS_OF)
-        return int(self.queries.removeprefix(_WORDS_OF)) if drawn else None
+        drawn = self.queries.startswith(WORDS_OF)
+        return int(self.queries.removeprefix(WORDS_OF)) if drawn else None
 
     @property
     def tests_judged(self) -> bool:
@@ -364,44 +368,6 @@ class TaskSpec(BaseModel):
         return alone[0] == alone[1] or (shared and same)
 
 
-def words_of(kind: str) -> int:
-    """Return N of ``words:N`` or ``link:N``."""
-    return int(kind.rpartition(":")[2])
-
-
-def relation_of(kind: str) -> str:
-    """Return what is relevant to a kind of queries beside a task."""
-    relation: str = LINK if kind.startswith(LINK) else ANCHOR if kind == ANCHORS else SELF
-    return relation
-
-
-def fields_of(kind: str) -> dict[str, str]:
-    """Return ``relevant`` and ``queries`` of the task that asks a kind of query.
-
-    A kind has the name that it has in ``auxiliary``, or else that of its relation.
-
-    Raises
-    ------
-    ValueError
-        There is no such kind.
-
-    >>> fields_of("link:3"), fields_of("titles")
-    ({'relevant': 'link', 'queries': 'words:3'}, {'relevant': 'self', 'queries': 'titles'})
-    """
-    if _BESIDE.fullmatch(kind):
-        of_words = f"{_WORDS_OF}{words_of(kind)}" if ":" in kind else ""
-        queries = of_words or (kind if kind == TITLES else "")
-        return {"relevant": relation_of(kind), **({"queries": queries} if queries else {})}
-    if kind == _GOALS:
-        return {"relevant": CLICK, "queries": _GOALS}
-    if kind not in (CLICK, JUDGEMENT, TRANSLATION, LINK_OF_TRANSLATION):
-        raise ValueError(
-            f"{kind!r}: expected link, link:N, anchors, titles, words:N, click, goals, judgement, "
-            f"{TRANSLATION!r} or {LINK_OF_TRANSLATION!r}"
-        )
-    return {"relevant": kind}
-
-
 def spec_of(**fields: Any) -> TaskSpec:
     """Return the spec of some fields; `ValueError` says in a line what is wrong with them."""
     try:
@@ -426,30 +392,3 @@ def read_spec(fields: Mapping[str, Any], where: str) -> TaskSpec:
         return spec_of(**fields)
     except ValueError as error:
         raise BadInput(f"{where}: {error}") from None
-
-
-def no_links() -> str:
-    """Return what is wrong with a collection without pairs, and what to do."""
-    return (
-        "it has no links, and without links there is nothing to learn from or to test on. Ingest "
-        "documents that link to each other, or let titles or words of a document be its queries "
-        f"({typed('relevant', 'self')}, or {typed('query-type', 'words:3')})."
-    )
-
-
-def only_relevant(collection: Collection) -> str:
-    """Return what is relevant in a collection where nobody has chosen: clicks, judgements or links.
-
-    Raises
-    ------
-    BadInput
-        It has translations, so that there is a choice, or nothing at all.
-    """
-    known = collection.relevant
-    if TRANSLATION in known or not known:
-        choices = " or ".join(typed("relevant", one) for one in known)
-        raise BadInput(
-            f"{collection.path}: "
-            + (f"which documents are relevant? Say so: {choices}." if known else no_links())
-        )
-    return known[0]

@@ -27,12 +27,12 @@ from ssi_core import collection, files
 from ssi_core.arrays import load_array
 from ssi_core.remedies import typed
 from ssi_core.tasks.frozen import excluded_articles
+from ssi_core.tasks.kinds import LINK_OF_TRANSLATION
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.links import links_of
 from ssi_core.tasks.pairs import follow, keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import rewritten_path, write_exclude, write_weighted
 from ssi_core.tasks.reading import texts_of
-from ssi_core.tasks.spec import LINK_OF_TRANSLATION
 from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN, VALID, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Mask, Reading, TaskBuilder
 from ssi_core.types import BadInput, Int32, Task

@@ -1,1 +1,1 @@
-"""Texts: wikitext, languages, words."""
+"""Texts: languages, words, stems."""

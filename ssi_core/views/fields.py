@@ -14,9 +14,6 @@ from scipy import sparse
 from ssi_core.text import fields as names
 from ssi_core.types import Int32, TextMatrix
 
-OWN_SHORT = len(names.OWN) - 1
-"""Short fields that "counts" has, too; the others are words of other documents."""
-
 
 def by_field(rows: TextMatrix, fields: int) -> tuple[TextMatrix, TextMatrix, TextMatrix]:
     """Put the fields of texts together.

@@ -242,6 +242,7 @@ def _table(keys: Keys) -> tuple[Keys, Int32]:
 
 
 def _spelled(levels: Sequence[Keys], number: int) -> tuple[int, ...]:
+    """Return the numbers of the words of an n-gram, which is two overlapping shorter ones."""
     if not levels:
         return (number,)
     first, second = divmod(int(levels[-1][number]), 1 << 32)

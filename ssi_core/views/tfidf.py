@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.kernels.sparse import unit_rows
 from ssi_core.strict import meant
 from ssi_core.types import Float32, Float64, Int64, TextMatrix
 from ssi_core.views.names import BM25, COUNTS, FIELDS, LM

@@ -2,9 +2,9 @@ import logging
 
 import pytest
 
-from ssi_core.corpus.wiki import cost
+from ssi_core.datasets.wikipedia import cost
 from ssi_core.types import Refused
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.sources import ingest
 
 

@@ -27,7 +27,7 @@ from ssi_core.corpus.tree import files_below, walk
 from ssi_core.corpus.web import front_matter as front_matter_reader
 from ssi_core.corpus.web.folder import read_page
 from ssi_core.corpus.web.front_matter import read_front_matter
-from ssi_core.corpus.wiki.stream import read_xml
+from ssi_core.datasets.wikipedia.stream import read_xml
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
 from tests.sources import ingest

@@ -14,7 +14,7 @@ from ssi_core.tasks.judged import read_judgements
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.datasets.test_smart import write
 from tests.sources import ingest
 

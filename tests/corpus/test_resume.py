@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from ssi_core import store
-from ssi_core.corpus.wiki import chunks, mediawiki
+from ssi_core.datasets.wikipedia import chunks, mediawiki
 from ssi_core.types import BadInput, Refused
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.killing import beside, contents, run_killed
 from tests.sources import ingest
 

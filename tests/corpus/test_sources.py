@@ -22,7 +22,7 @@ from ssi_core.corpus.source import Source, directory, files, option
 from ssi_core.corpus.sources import SOURCES, source_named, source_of
 from ssi_core.registry import load
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 
 
 class Lines(Source):

@@ -8,7 +8,7 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.types import BadInput
 from tests.corpora import clicked_pairs
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 LINES = """-1 ad-cheap ad-hay title-hay hay sale

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from ssi_core.collection import open_collection
 from ssi_core.datasets.kyoto import title_mentions
 from ssi_core.types import BadInput, Refused
-from tests.corpus.dumps import real_data
-from tests.corpus.kyoto import ARTICLES, article, release, sentence
+from tests.datasets.dumps import real_data
+from tests.datasets.kyoto import ARTICLES, article, release, sentence
 from tests.sources import ingest
 
 IDS = ["BLD00001", "CLT00002", "CLT00003"]

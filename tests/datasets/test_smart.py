@@ -7,7 +7,7 @@ from ssi_core.collection import open_collection
 from ssi_core.datasets.smart import read_records
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 DOCUMENTS = """.I 1

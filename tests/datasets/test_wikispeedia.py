@@ -7,7 +7,7 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.types import BadInput
-from tests.corpus.dumps import accounts, real_data
+from tests.datasets.dumps import accounts, real_data
 from tests.sources import ingest
 
 TEXT = "   #copyright\n\n{}\n\n2007 Schools Wikipedia Selection. Related\nsubjects: X\n\n   {}\n"

@@ -11,7 +11,7 @@ from ssi_core.corpus.clicks.tables import IMPRESSIONS
 from ssi_core.datasets.wikispeedia_clicks import clicks_of
 from ssi_core.types import BadInput
 from tests.corpora import PAIRS, clicked_pairs
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.datasets.test_wikispeedia import release
 from tests.sources import ingest
 

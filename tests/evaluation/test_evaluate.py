@@ -8,12 +8,7 @@ from scipy import stats
 
 from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.candidates import draw_tuples
-from ssi_core.evaluation.evaluate import (
-    Validator,
-    evaluate,
-    training_rank_loss,
-    validation_rank_loss,
-)
+from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.evaluation.measures import MEASURES, hubness
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput, Pairs
@@ -184,8 +179,7 @@ def test_the_validator_equals_the_definition_and_the_evaluation(side):
     assert validator.measures(Lookup()) == pytest.approx(
         {name: report.means[name] for name in MEASURES}
     )
-    once = training_rank_loss if side == "train" else validation_rank_loss
-    assert once(Lookup(), task) == validator.rank_loss(Lookup())
+    assert Validator(task, side).rank_loss(Lookup()) == validator.rank_loss(Lookup())
 
 
 def test_the_validator_follows_a_model_that_learns(monkeypatch):

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from ssi_core.export.nine_bits import codes, decimals, values
-from ssi_core.export.terms import Bounds, Layout, document_terms, layout_of, query_terms
+from ssi_core.export.terms import Bounds, Layout, document_terms, joined, layout_of
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput
 from tests.export.models import N
 from tests.serving.models import random_models
+
+HIGHEST = 64.0
+"""Highest weight of a term in a query of Lucene."""
 
 
 def scores(vectors, documents):
@@ -19,6 +22,20 @@ def scores(vectors, documents):
     if vectors.dense is not None:
         total = total + vectors.dense.astype(float) @ documents.dense.astype(float).T
     return total
+
+
+def query_terms(vectors, layout):
+    """Terms of queries, as an encoder gives them: CSR float32, weights up to `HIGHEST`."""
+    parts = []
+    if vectors.sparse is not None:
+        parts += [vectors.sparse.maximum(0), -vectors.sparse[:, layout.negative].minimum(0)]
+    if vectors.dense is not None:
+        parts += [np.maximum(vectors.dense, 0), np.maximum(-vectors.dense, 0)]
+    terms = joined(parts)
+    highest = terms.max(axis=1).toarray().ravel()
+    scale = HIGHEST / np.maximum(highest, HIGHEST)
+    terms.data *= np.repeat(scale, np.diff(terms.indptr)).astype(np.float32)
+    return terms
 
 
 @pytest.mark.parametrize("name", ["U'V + D", "U'V", "D", "BM25 + U'V", "LSI + TF-IDF", "in-degree"])
@@ -89,7 +106,9 @@ def test_bounds_of_another_model_are_refused(tmp_path):
 
 @pytest.mark.parametrize(("kind", "why"), [("topic_model", "logarithm"), ("word_pairs", "pairs")])
 def test_a_score_that_is_no_sum_over_terms_is_refused(kind, why):
-    fitted = next(one for one in random_models(0) if one.model.name == kind)
+    fitted = next((one for one in random_models(0) if one.model.name == kind), None)
+    if fitted is None:
+        pytest.skip(f"{kind} is a guest, which is not here")
     with pytest.raises(BadInput, match=why):
         layout_of(fitted)
 

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.corpus import sources
 from ssi_core.corpus.sources import source_named
-from tests.corpus import dumps, kyoto
 from tests.corpus.clicks.test_ubi import bulk, event, query
+from tests.datasets import dumps, kyoto
 from tests.datasets.test_farm_ads import written as write_farm_ads
 from tests.datasets.test_smart import write as write_smart
 from tests.datasets.test_wikispeedia import release
@@ -281,7 +282,7 @@ SOURCES = {
     "ubi": ubi,
     "table": table,
     "folder": folder,
-    "feeds": feeds,
+    **({"feeds": feeds} if "feeds" in sources.SOURCES else {}),  # a guest
     "trec": trec,
     "ir-datasets": ir_datasets,
     "clicks": clicks,

@@ -20,8 +20,9 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import title
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
+from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.pairs import joined
-from ssi_core.tasks.spec import fields_of, spec_of
+from ssi_core.tasks.spec import spec_of
 from tests.corpora import topical, write_collection
 
 pytestmark = pytest.mark.trains

@@ -28,7 +28,7 @@ import polars as pl
 import pytest
 
 from ssi_core.sample.shop import write_shop
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.flows import printed
 from tests.flows.pages import NOT_RUN, REPOSITORY, command_lines, every_block
 from tests.flows.test_own_page import write_files

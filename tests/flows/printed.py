@@ -15,8 +15,8 @@ import httpx
 
 from ssi_core.sample.encyclopedia import write_sample
 from tests.corpus.clicks import logs
-from tests.corpus.dumps import real_data
-from tests.corpus.kyoto import release
+from tests.datasets.dumps import real_data
+from tests.datasets.kyoto import release
 from tests.flows.pages import REPOSITORY, every_block
 from tests.sources import ingest
 

@@ -10,7 +10,8 @@ import pytest
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
-from ssi_core.tasks.spec import Relevant, TaskSpec
+from ssi_core.tasks.kinds import Relevant
+from ssi_core.tasks.spec import TaskSpec
 from tests.corpora import write_corpus
 from tests.corpus.clicks import logs
 from tests.flows.pages import REPOSITORY

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.other_data import matrix, table
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 DOCS = Path(__file__).parents[2] / "docs"

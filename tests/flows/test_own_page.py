@@ -9,8 +9,8 @@ import pytest
 from flows.cli import cli
 from ssi_core.command.verb import run
 from ssi_core.corpus.tables import roles
-from tests.corpus.dumps import many, write, xml
 from tests.corpus.test_own import TOPICS, TREC
+from tests.datasets.dumps import many, write, xml
 from tests.flows.pages import REPOSITORY, command_lines, commands
 
 PAGE = "docs/own-texts.md"

@@ -18,7 +18,7 @@ import pytest
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.tasks.task import build_task, open_task
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 # Settings are written out, so that those of the shipped tables are free to change.

@@ -10,7 +10,7 @@ from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
 from tests.corpus.clicks.test_judged_log import JUDGED, LOG
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.flows.pages import REPOSITORY, every_block
 
 PAGE = "docs/query-logs.md"

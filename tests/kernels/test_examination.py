@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.likelihood.examination import count_rows, fit_examination
+from ssi_core.kernels.ranking.examination import count_rows, fit_examination
 
 
 def naive_examination(shown, clicks, theta, rounds):

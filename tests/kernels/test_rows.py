@@ -1,6 +1,6 @@
 import numpy as np
 
-from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.kernels.sparse import unit_rows
 
 
 def test_rows_come_to_unit_length_and_rows_of_zeros_stay():

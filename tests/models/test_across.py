@@ -10,9 +10,8 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS, load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.bilinear.multi_task import MultiTask
-from ssi_core.models.bilinear.training import Training
+from ssi_core.models.bilinear.training import MapTraining, Training
 from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.cl_lsi import ClLsi

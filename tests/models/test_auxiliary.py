@@ -9,8 +9,8 @@ from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.models.combined.best_of import BestOf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import SAMPLERS

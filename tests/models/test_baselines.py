@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator, validation_rank_loss
+from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
@@ -76,10 +76,10 @@ def test_the_language_model_takes_the_weight_that_validation_prefers(task):
     weights = (0.05, 0.5, 0.95)
     fit = LanguageModel(background=weights).fit(task, np.random.default_rng(0))
     each = list(fit.model.variants(fit))
-    losses = [validation_rank_loss(one, task) for one in each]
+    losses = [Validator(task, "valid").rank_loss(one) for one in each]
     assert fit.facts == {"background": weights[int(np.argmin(losses))]}
     assert [one.facts["background"] for one in each] == list(weights)
-    assert validation_rank_loss(fit, task) == min(losses) < max(losses)
+    assert Validator(task, "valid").rank_loss(fit) == min(losses) < max(losses)
 
 
 def test_a_language_model_of_one_part_is_refused():

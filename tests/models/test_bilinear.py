@@ -12,7 +12,7 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear import low_rank
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task

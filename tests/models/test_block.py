@@ -8,7 +8,7 @@ import pytest
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.map_training import MapTraining
+from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains

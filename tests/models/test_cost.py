@@ -4,15 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ssi_core.models import MODELS as of_guests
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
-from ssi_core.models.latent.opca import Opca
-from ssi_core.models.latent.pca import Pca
-from ssi_core.models.latent.s2net import S2Net
 from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task
@@ -22,6 +20,11 @@ pytestmark = pytest.mark.trains
 SHORT = {"rates": (0.1,), "budget": 40, "epoch": 20, "search_budget": 10}
 OTHER_FORM = {"task": "monolingual", "query": "U_E", "document": "V_E"}
 
+GUESTS = {
+    "pca": {"dimensions": 100},
+    "opca": {"dimensions": 100, "gammas": (0.1, 1.0)},
+    "s2net": {"dimensions": 100, "budget": 2},
+}
 MODELS = [
     Bilinear(dimensions=200, **SHORT),
     Bilinear(dimensions=500, tied=True, diagonal="learned", **SHORT),
@@ -29,9 +32,7 @@ MODELS = [
     Bilinear(dimensions=200, step="block", **SHORT),
     HalfTransductive(dimensions=500, functional_budget=20, **SHORT),
     MultiTask(dimensions=500, auxiliary=(OTHER_FORM,), **SHORT),
-    Pca(dimensions=100),
-    Opca(dimensions=100, gammas=(0.1, 1.0)),
-    S2Net(dimensions=100, budget=2),
+    *(of_guests[name](**settings) for name, settings in GUESTS.items() if name in of_guests),
     Softmax(dimensions=150, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import svds
 from ssi_core.models.latent.products import Products
 from ssi_core.models.latent.svd import leading_vectors
 from ssi_core.tasks.task import build_task, open_task
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 
 pytestmark = pytest.mark.trains
 

@@ -18,7 +18,7 @@ from ssi_core.parts import Stage, cluster, run_parts
 from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput, Refused
 from ssi_core.views import matching
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.flows.pages import REPOSITORY
 from tests.killing import contents
 from tests.parts import jobs

@@ -24,7 +24,7 @@ from scipy import sparse
 from flows.cli import cli
 from ssi_core.arrays import save_csr
 from ssi_core.command.verb import run
-from tests.corpus import dumps
+from tests.datasets import dumps
 from tests.robust import clicks, mates
 from tests.robust.machine import closed, filling_disk, small_disk, small_files, trained, written
 from tests.robust.spoil import cut, flip, holds, nothing, remove, says, sealed

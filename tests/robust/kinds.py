@@ -19,7 +19,7 @@ import pytest
 from flows import tracking
 from flows.serve import pyfunc_model
 from ssi_core import cache, store
-from ssi_core.corpus.wiki.chunks import PAGES, TEXTS, Chunks
+from ssi_core.datasets.wikipedia.chunks import PAGES, TEXTS, Chunks
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import checkpoints, parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part

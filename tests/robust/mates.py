@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from tests.corpus import dumps, kyoto
+from tests.datasets import dumps, kyoto
 from tests.robust.spoil import cut, flip, remove
 
 KYOTO = "data ingest kyoto . --out new"

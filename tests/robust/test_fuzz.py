@@ -28,18 +28,18 @@ from hypothesis import strategies as st
 from ssi_core import store
 from ssi_core.arrays import load_array
 from ssi_core.corpus.tables.parquet import parquet_batches
-from ssi_core.corpus.wiki.dump import read_pieces, read_site
-from ssi_core.corpus.wiki.pages import read_pages
-from ssi_core.corpus.wiki.titles import read_target
+from ssi_core.datasets.wikipedia.dump import read_pieces, read_site
+from ssi_core.datasets.wikipedia.pages import read_pages
+from ssi_core.datasets.wikipedia.titles import read_target
+from ssi_core.datasets.wikipedia.wikitext import links, read_wikitext, strip_anchor
 from ssi_core.experiment import load_table, parse_table
 from ssi_core.models import load_model
 from ssi_core.serving.index import open_index
 from ssi_core.tasks.task import open_task
-from ssi_core.text.wikitext import links, read_wikitext, strip_anchor
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 from ssi_core.views.text_view import load_view
-from tests.corpus import dumps
+from tests.datasets import dumps
 
 EXAMPLES = int(os.environ.get("SSI_FUZZ_EXAMPLES", "40"))
 SECONDS = 20

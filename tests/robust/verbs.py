@@ -162,7 +162,7 @@ def _below(group: click.Group, before: str, context: click.Context) -> Iterator[
 
 
 READY = (
-    "flows.cli", "flows.tracking", "ssi_core.corpus.wiki.mediawiki", "ssi_core.tasks.task",
+    "flows.cli", "flows.tracking", "ssi_core.datasets.wikipedia.mediawiki", "ssi_core.tasks.task",
     "ssi_core.experiment", "ssi_core.face.fit", "ssi_core.serving.index", "scipy.sparse.linalg",
 )  # fmt: skip
 """Modules that most verbs load."""

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
-from ssi_core.models.likelihood.topic_model import TopicModel
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Texts, View
@@ -113,14 +113,17 @@ def random_models(seed: int, dimensions: int = 3) -> list[FittedModel]:
             },
         ),
         (WordPairs(buckets=11, diagonal="learned"), {"W": floats(11), "diagonal": floats(n)}),
-        (
-            TopicModel(topics=dimensions),
-            {
-                "topics": np.abs(floats(n, dimensions)),
-                "words": np.abs(floats(n, dimensions)),
-                "share": np.abs(floats(n)).astype(np.float64) + 0.1,
-                "weights": np.array([0.5, 0.4]),
-            },
+        *(
+            (
+                MODELS[name](topics=dimensions),
+                {
+                    "topics": np.abs(floats(n, dimensions)),
+                    "words": np.abs(floats(n, dimensions)),
+                    "share": np.abs(floats(n)).astype(np.float64) + 0.1,
+                    "weights": np.array([0.5, 0.4]),
+                },
+            )
+            for name in {"topic_model"} & set(MODELS)  # a guest
         ),
         (
             Bilinear(dimensions=dimensions, diagonal="alpha", diagonal_view="sublinear"),

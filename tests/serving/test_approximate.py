@@ -43,7 +43,7 @@ def share(exact, found):
 
 def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BY_WORDS", 2)
-    monkeypatch.setattr("ssi_core.scoring.best.SPARE", 0)
+    monkeypatch.setattr("ssi_core.scoring.inner.SPARE", 0)
     monkeypatch.setattr("ssi_core.serving.approximate._SIZES", (16, 64, 512))
     some, most = (approximate(exact, tmp_path, recall) for recall in (0, 0.99))
     assert 0 < some.recall < most.recall <= 1

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec
-from ssi_core.scoring.best import best_of
+from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates

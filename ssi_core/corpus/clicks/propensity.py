@@ -24,7 +24,7 @@ import polars as pl
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from ssi_core.kernels.likelihood.examination import fit_examination
+from ssi_core.kernels.ranking.examination import fit_examination
 from ssi_core.remedies import typed
 from ssi_core.types import BadInput, Float64, Int32, Int64
 

@@ -121,6 +121,8 @@ def read_queries(
 
     Parameters
     ----------
+    path : Path
+        A table, topics of TREC, or lines of an id and a text.
     declared : mapping, optional
         Role -> column of a table, where the guess is wrong.
     form : TableForm

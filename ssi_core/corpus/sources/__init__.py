@@ -20,19 +20,14 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 SOURCES: Registry[type[Source]] = Registry(
     "sources",
     {
-        "wikipedia": f"{_HERE}.wikipedia:Wikipedia",
-        "mates": f"{_HERE}.mates:Mates",
         "pairs": f"{_HERE}.pairs:Pairs",
         "beir": f"{_HERE}.judged:Beir",
         "ubi": f"{_HERE}.ubi:Ubi",
         "clicks": f"{_HERE}.clicks:Clicks",
         "table": f"{_HERE}.table:Table",
         "folder": f"{_HERE}.folder:Folder",
-        "feeds": f"{_HERE}.feeds:Feeds",
         "trec": f"{_HERE}.judged:Trec",
         "judged": f"{_HERE}.judged:Judged",
-        "ir-datasets": f"{_HERE}.irds:IrDatasets",
-        "anchors": f"{_HERE}.anchors:Anchors",
     },
 )
 """Name of a source -> its class; the core's in the order in which `source_of` asks."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -25,7 +25,6 @@ from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
 Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 PACKED = (*inputs.PACKINGS, ".parquet")
 """Endings of files that are not plain text."""
 UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
@@ -50,7 +49,7 @@ class TableForm:
     Attributes
     ----------
     format : str
-        One of `FORMATS`; "": the name of the file says it.
+        One of `Format`; "": the name of the file says it.
     encoding : str
         Of CSV, TSV and JSON lines; "": guessed.
     separator : str

@@ -225,7 +225,7 @@ def check_header(path: Path, header: Sequence[str], columns: Iterable[str]) -> N
 
 
 def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -> pl.DataFrame:
-    """Rows of lines without a quote."""
+    """Split lines that have no quote; a line with another number of fields is a problem."""
     frame = pl.DataFrame({"raw": lines}, schema={"raw": pl.String})
     frame = frame.with_columns(
         line=pl.int_range(first, first + len(lines), dtype=pl.Int64),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.kernels.sparse import unit_rows
 from ssi_core.text.stems import stems_of
 from ssi_core.types import BadInput, Float64
 from ssi_core.views.tfidf import inverse_document_frequency

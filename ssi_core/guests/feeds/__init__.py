@@ -1,1 +1,1 @@
-"""Relevance of feeds to topics, judged from their titles, descriptions and entries."""
+"""Feeds: their reading, and their relevance to topics by titles, descriptions and entries."""

@@ -69,8 +69,8 @@ def compare(given: CompareSettings) -> Outcome:
     number of entries of a set, are chosen on other topics than those that test. With the workflow,
     each set is a run of the MLflow experiment "feeds".
     """
-    from ssi_core.corpus.web.feeds import read_feeds
     from ssi_core.guests.feeds.compare import compare as computed
+    from ssi_core.guests.feeds.reading import read_feeds
 
     skipped: Counter[str] = Counter()
     with progress("read") as on_progress:

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.corpus.web.feeds import Feed
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
 from ssi_core.guests.feeds.elements import SETS, Match, Scores, score
 from ssi_core.guests.feeds.printed import PRINTED
+from ssi_core.guests.feeds.reading import Feed
 from ssi_core.guests.feeds.relevance import Flags, counts_of, decide, measures, train
 from ssi_core.recorder import RowRecorder
 from ssi_core.types import BadInput, Float64, Int64, Progress

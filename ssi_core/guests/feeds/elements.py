@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from ssi_core.corpus.web.feeds import Feed
+from ssi_core.guests.feeds.reading import Feed
 from ssi_core.text.stems import stems_of
 from ssi_core.types import Int64
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from ssi_core.corpus.web.feeds import Feed
-from ssi_core.corpus.web.feeds import read_feeds as read
+from ssi_core.guests.feeds.reading import Feed
+from ssi_core.guests.feeds.reading import read_feeds as read
 
 
 def read_feeds(directory: str | Path) -> list[Feed]:

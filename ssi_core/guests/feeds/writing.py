@@ -23,7 +23,7 @@ import numpy as np
 from ssi_core import files
 from ssi_core.collection import INGEST, LINK, Collection
 from ssi_core.corpus import inputs
-from ssi_core.corpus.web.feeds import Entry, Feed
+from ssi_core.guests.feeds.reading import Entry, Feed
 from ssi_core.types import BadInput, Progress, Refused
 
 ATOM = "http://www.w3.org/2005/Atom"

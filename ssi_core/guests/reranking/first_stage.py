@@ -19,7 +19,7 @@ from ssi_core.guests.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.base import Side as ModelSide
 from ssi_core.models.measuring import require_evaluation
-from ssi_core.scoring.best import best_documents
+from ssi_core.scoring.inner import best_documents
 from ssi_core.scoring.scorer import scores_of_parts
 from ssi_core.scoring.two_stage import features, starts
 from ssi_core.scoring.vectors import Inner, Several, first_part

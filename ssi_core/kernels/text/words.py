@@ -236,7 +236,8 @@ def bags(
 
     Returns
     -------
-    Entries written.
+    int
+        Number of entries written.
     """
     written = 0
     begin = 0

@@ -18,12 +18,11 @@ from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Rate, Triples, Values, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.kernels.training.structs import Parameters
-from ssi_core.models.base import Columns, DenseWords, FitOptions, FittedModel, Side
-from ssi_core.models.bilinear.low_rank import Before, LowRank
+from ssi_core.models.base import FitOptions, FittedModel, Side
+from ssi_core.models.bilinear.low_rank import Before, LowRank, embedded
 from ssi_core.models.bilinear.terms import Groups, Objective
 from ssi_core.models.known import fingerprints, places_of
-from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.training.embedding import embedded
+from ssi_core.scoring.vectors import Columns, DenseWords, Inner, Vectors
 from ssi_core.types import Task, Texts
 
 
@@ -60,13 +59,6 @@ class HalfTransductive(LowRank):
     """
 
     name: ClassVar[str] = "half_transductive"
-    former: ClassVar[Mapping[str, Any]] = {
-        "form": "low_rank",
-        "length": None,
-        "storage": "float32",
-        "negatives_per_positive": 1,
-        "adagrad": False,
-    }
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     tied: bool = True
     gamma: Weight = 0.1

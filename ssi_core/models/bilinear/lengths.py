@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssi_core.models.base import DenseWords, FittedModel
+from ssi_core.models.base import FittedModel
 from ssi_core.models.latent.projection import cosine_words, unit
+from ssi_core.scoring.vectors import DenseWords
 from ssi_core.types import Float32, Texts
 
 LENGTH = "length"

@@ -7,29 +7,28 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Dimensions, MeanOrLoss, Spread, Times, Values
 from ssi_core.estimator import Sizes
-from ssi_core.kernels.sparse import floats, padded
-from ssi_core.kernels.training.structs import Parameters
+from ssi_core.kernels.sparse import csr, floats, padded, product
+from ssi_core.kernels.training.structs import Parameters, read_only
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import MODELS
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Side, UnfitStart, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear.lengths import LENGTH, brought, brought_words, with_one_length
-from ssi_core.models.bilinear.map_training import MapTraining
 from ssi_core.models.bilinear.terms import Groups, Objective, Term, flat, rows_of_maps
 from ssi_core.models.bilinear.trained import Trained, same_space
-from ssi_core.models.bilinear.training import KERNELS
+from ssi_core.models.bilinear.training import KERNELS, MapTraining, shared_words
 from ssi_core.remedies import typed
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import DenseWords, Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.descend import later
-from ssi_core.training.embedding import embedded, shared_words
 from ssi_core.training.fitting import several
 from ssi_core.training.sgd import Sgd, memory_by_weight
-from ssi_core.types import BadInput, Inapplicable, Task, Texts, View
+from ssi_core.types import BadInput, Float32, Inapplicable, Task, TextMatrix, Texts, View
 
 
 class Before(NamedTuple):
@@ -331,3 +330,24 @@ def further(task: Task, argument: str, name: str) -> Task:
             "or leave the row out."
         )
     return other
+
+
+def embedded(matrix: TextMatrix, embedding: NDArray[Any], dimensions: int) -> Float32:
+    """Return ``matrix @ embedding[:, :dimensions]``, bit by bit what scipy gives, without a copy.
+
+    Parameters
+    ----------
+    matrix : CSR float32 (n, words)
+        Weights of words.
+    embedding : float32 or float16 (words, dimensions or more)
+        C order; what is longer is padding. Float16 may have the type uint16 (`sparse.halved`).
+    dimensions : int
+        Columns of the result.
+    """
+    dense = np.empty((matrix.shape[0], dimensions), np.float32)
+    if embedding.dtype == np.float16 and converts_float16():
+        embedding = embedding.view(np.uint16)
+    elif embedding.dtype != np.uint16:
+        embedding = np.asarray(embedding, np.float32)
+    product(csr(matrix), read_only(np.ascontiguousarray(embedding)), dense)
+    return dense

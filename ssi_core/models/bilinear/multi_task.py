@@ -53,8 +53,6 @@ class MultiTask(LowRank):
     """
 
     name: ClassVar[str] = "multi_task"
-    renamed: ClassVar[Mapping[str, str]] = {"beside": "auxiliary"}
-    former: ClassVar[Mapping[str, Any]] = {"form": "low_rank", "negatives_per_positive": 1}
     diagonal: Literal["none", "identity", "alpha", "learned"] = "none"
     auxiliary: tuple[str | Mapping[str, Any], ...] = (
         {"task": MONOLINGUAL, "query": "V_E", "document": "V_E"},

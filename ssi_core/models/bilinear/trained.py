@@ -13,7 +13,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Part, Rate, RateOrNone, Tries, Triples, Values, Weight
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.structs import Parameters
 from ssi_core.models.base import FittedModel, Model, Side, SideOfTask

@@ -1,22 +1,29 @@
-"""Training of the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)``: data, judges and kernels."""
+"""Training of the models ``sum_i diag_i q_i d_i + phi(q)' W phi(d)``, and of those with maps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, read_only
+from ssi_core.kernels.sparse import aligned_empty, halved, padded
+from ssi_core.kernels.training.adagrad import first_squares
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Squares, read_only
 from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.kernels.training.sweep import draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted
+from ssi_core.models.bilinear.terms import rows_of_maps
 from ssi_core.models.bilinear.trained import POWER, Trained
 from ssi_core.tasks.training_part import share_of_pairs
-from ssi_core.training.embedding import shared_words
 from ssi_core.training.fitting import several
-from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, training_data
+from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, in_runs, training_data
 from ssi_core.types import Float32, Task, View
+
+if TYPE_CHECKING:
+    from ssi_core.models.bilinear.low_rank import LowRank
+
 
 T = TypeVar("T", bound=Trained)
 
@@ -161,3 +168,116 @@ class Training(Generic[T]):
 
 # The identity is an alpha of 1 that is not learnt.
 KERNELS = {"none": "none", "identity": "alpha", "alpha": "alpha", "learned": "weights"}
+
+
+class MapTraining(Training["LowRank"]):
+    """Fit of all maps that the objectives name."""
+
+    def __init__(
+        self,
+        model: LowRank,
+        task: Task,
+        others: Mapping[str, Task],
+        seed: int,
+        options: FitOptions,
+    ) -> None:
+        super().__init__(model, task, seed, options)
+        if model.stop_by != "rank_loss":
+            self._judge_by(model.stop_by)
+        self._tasks = {"": task, **others}
+        self._rows = rows_of_maps(model.groups(), self._tasks, model.view)
+        # Of other words than those of the diagonal a further task is learnt without it.
+        self._bare = {name for name, one in others.items() if not self._in_its_words(one)}
+        views = {
+            name: model.view if name in self._bare else model.diagonals_view for name in others
+        }
+        read = {name: training_data(one, model.view, views[name]) for name, one in others.items()}
+        self._read = {"": self.data, **read}
+        if model.step == "block":
+            self._read[""] = in_runs(self.data)
+        sides = (side for one in others.values() for side in (one.queries, one.documents))
+        self.width = max([self.width, *(side.width(model.view) for side in sides)])
+
+    def _judge_by(self, measure: str) -> None:
+        """Validate by a mean, and observe the rank loss of the same ranking."""
+        validator = self._options.judge(self.task, "valid", self.model.validation_queries)
+        means: dict[str, float] = {}
+
+        def error(parameters: Parameters) -> float:
+            means.update(validator.measures(self._fitted(parameters)))
+            return 1 - means[measure]
+
+        self.valid = error
+        self._observe["val/rank_loss"] = lambda parameters: means["rank_loss"]
+
+    def _in_its_words(self, other: Task) -> bool:
+        """Tell whether queries and documents of a further task are in the diagonal's words."""
+        if self.model.diagonal == "none":
+            return False
+        sides = (other.queries, other.documents, self.task.documents)
+        return len({texts.views[self.model.diagonals_view].space for texts in sides}) == 1
+
+    def begin(self, settings: Mapping[str, Any]) -> Sgd:
+        """Return a training at its start: normal maps, or the rows of ``start``; alpha, D = 1."""
+        model, rng = self.model, np.random.default_rng([self.seed, 1])
+        N, std = model.dimensions, settings["init_std"]
+        maps = {name: normal(rows, N, std, rng) for name, rows in self._rows.items()}
+        if self.start is not None:
+            model.carry_over(self.start, self.task, maps)
+        if model.storage == "float16":
+            maps = {name: halved(one) for name, one in maps.items()}
+        squares = {}
+        if model.adagrad:
+            squares = {name: first_squares(rows) for name, rows in self._rows.items()}
+        nothing, shared = aligned_empty(0, padded(1)), self.first_diagonal(settings)
+        groups = {}
+        for number, (first, *second) in enumerate(model.groups()):
+            query, document, form, diagonal = first.term
+            diagonal = "none" if first.task in self._bare else diagonal
+            parameters = Parameters(
+                maps.get(query, nothing),
+                maps.get(document, nothing),
+                np.ones(1, np.float32) if diagonal == "none" else shared,
+            )
+            if model.adagrad:
+                both = Squares(squares[query], squares[document], np.float32(N))
+                parameters = parameters._replace(squares=both)
+            numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
+            several_at_once = model.negatives_per_positive > 1
+            if several_at_once:
+                numbers = numbers._replace(negatives=np.int64(model.negatives_per_positive))
+            if diagonal == "alpha":
+                of_alpha = np.float32(numbers.diagonal_rate * np.float32(first.weight))
+                numbers = numbers._replace(diagonal_rate=of_alpha)
+            for one in second:
+                parameters = parameters._replace(second=maps[one.term.document])
+                numbers = numbers._replace(second=np.float32(one.weight))
+            groups[first.task] = Group(
+                self.kernels(form, diagonal)._replace(
+                    second=bool(second), several=several_at_once, block=model.step == "block"
+                ),
+                parameters,
+                self.drawn(self._tasks[first.task], self._read[first.task], settings),
+                numbers,
+                len(self._tasks[first.task].documents),
+                self.seed + number,
+            )
+        return self.trainee(groups)
+
+
+def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> Any:
+    """Normal entries in rows padded with zeros, which stay zero through every step."""
+    embedding = aligned_empty(rows, padded(dimensions))
+    embedding[:, dimensions:] = 0
+    embedding[:, :dimensions] = rng.standard_normal((rows, dimensions), np.float32) * np.float32(
+        std
+    )
+    return embedding
+
+
+def shared_words(old: View, new: View) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the words that both views have, in the one and in the other."""
+    rows = {word: i for i, word in enumerate(old.words)}
+    both = [(rows[word], i) for i, word in enumerate(new.words) if word in rows]
+    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]

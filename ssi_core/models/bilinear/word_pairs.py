@@ -19,15 +19,7 @@ from ssi_core.bounds import Count, Triples
 from ssi_core.estimator import Sizes
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.training.structs import Parameters
-from ssi_core.models.base import (
-    Columns,
-    FitOptions,
-    FittedModel,
-    Side,
-    UnfitStart,
-    Words,
-    fitted,
-)
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear.pair_weights import (
     PairWeights,
     carried_over,
@@ -41,7 +33,7 @@ from ssi_core.models.bilinear.pair_weights import (
 from ssi_core.models.bilinear.trained import Trained, same_space
 from ssi_core.models.bilinear.training import Training
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import Columns, Inner, Vectors, Words
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
 from ssi_core.training.rhythm import rhythm
@@ -89,7 +81,6 @@ class WordPairs(Trained):
     """
 
     name: ClassVar[str] = "word_pairs"
-    renamed: ClassVar[Mapping[str, str]] = {"hollow": "zero_diagonal"}
     form: Literal["dense", "sparse", "hashed"] = "hashed"
     zero_diagonal: bool = False
     initial: Literal["zero", "identity"] = "zero"

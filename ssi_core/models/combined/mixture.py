@@ -16,19 +16,10 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Values, Weight
 from ssi_core.estimator import Sizes
-from ssi_core.models.base import (
-    Columns,
-    DenseWords,
-    FitOptions,
-    FittedModel,
-    Side,
-    UnfitStart,
-    Words,
-    fitted,
-)
+from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Projection, Vectors
+from ssi_core.scoring.vectors import Columns, DenseWords, Inner, Projection, Vectors, Words
 from ssi_core.types import Float32, Task, TextMatrix, Texts
 
 PRIME = "′"

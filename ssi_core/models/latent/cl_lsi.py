@@ -16,12 +16,12 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Values
 from ssi_core.estimator import Sizes
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.latent.lsi import grid, tuning_memory
 from ssi_core.models.latent.projection import cosine_words, unit
 from ssi_core.models.latent.svd import Factors, leading_vectors, memory_of
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import DenseWords, Inner, Vectors
 from ssi_core.tasks.translations import MATES
 from ssi_core.types import BadInput, Float32, Int32, Task, Texts
 

@@ -16,13 +16,13 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.memory import ranking_memory
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Model, Side, fitted
+from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.latent.projection import Projection, cosine_words, unit
 from ssi_core.models.latent.svd import leading_vectors, memory_of
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import DenseWords, Inner, Vectors
 from ssi_core.types import Task, TextMatrix, Texts, View
 
 _GRID = (50, 100, 200, 500, 750, 1000)  # the paper's dimensions

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.estimator import Sizes
-from ssi_core.models.base import DenseWords, FittedModel, Model, Side, Words
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.models.base import FittedModel, Model, Side
+from ssi_core.scoring.vectors import DenseWords, Inner, Vectors, Words
 from ssi_core.types import Float32, TextMatrix, Texts
 
 

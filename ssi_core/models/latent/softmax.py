@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.memory import ranking_memory
+from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.kernels.training.adam import adam_step
-from ssi_core.models.base import DenseWords, FitOptions, FittedModel, Judge, Model, Side, fitted
+from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.latent.cl_lsi import factored, factoring_memory
 from ssi_core.models.latent.projection import cosine_words, unit
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import DenseWords, Inner, Vectors
 from ssi_core.training import fitting
 from ssi_core.training.sgd import excluded
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts

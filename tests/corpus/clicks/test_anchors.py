@@ -5,7 +5,7 @@ import pytest
 
 from ssi_core.collection import open_collection
 from ssi_core.types import BadInput
-from tests.corpus.dumps import page, real_data, write, xml
+from tests.datasets.dumps import page, real_data, write, xml
 from tests.sources import ingest
 
 PAGES = (

@@ -13,7 +13,7 @@ from ssi_core.corpus.clicks.texts import id_of
 from ssi_core.datasets.wikiqa import DEV, TRAIN
 from ssi_core.datasets.zzquerylog import QUERIES, is_judged
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.sources import ingest
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"

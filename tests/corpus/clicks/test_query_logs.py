@@ -18,7 +18,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from tests.corpus.clicks import logs
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.flows.pages import blocks
 
 DOCUMENTED = {

@@ -15,7 +15,7 @@ from ssi_core.store import open_or_make
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.flows.pages import command_lines, commands
 from tests.sources import ingest
 

@@ -13,8 +13,8 @@ import pytest
 from flows.cli import cli
 from ssi_core.command.library import GROUPS, _Group
 from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
-from ssi_core.corpus.sources.wikipedia import Wikipedia
 from ssi_core.datasets.sources import Wikispeedia
+from ssi_core.datasets.wikipedia.source import Wikipedia
 from ssi_core.evaluation.hubs import hubs
 from ssi_core.models import load_model
 from ssi_core.tasks.task import open_task

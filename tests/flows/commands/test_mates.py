@@ -5,7 +5,7 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.types import BadInput
-from tests.corpus.kyoto import release
+from tests.datasets.kyoto import release
 
 
 @pytest.fixture

@@ -12,9 +12,14 @@ import pytest
 from flows.cli import cli
 from ssi_core.command.verb import run
 from ssi_core.sample.encyclopedia import write_sample
-from tests.corpus import kyoto
 from tests.corpus.clicks import logs
-from tests.datasets import test_farm_ads, test_smart, test_wikispeedia, test_wikispeedia_clicks
+from tests.datasets import (
+    kyoto,
+    test_farm_ads,
+    test_smart,
+    test_wikispeedia,
+    test_wikispeedia_clicks,
+)
 from tests.flows.conftest import TINY
 from tests.flows.project import make
 

@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 
 from flows.serve.guard import Guard
-from flows.serve.protocol import with_patience
+from flows.serve.protocol import PatientProtocol
 from flows.servers.server import free_port
 from tests.robust.tally import attempt
 
@@ -36,10 +36,11 @@ async def _refuse(scope, receive, send):
 def connected(app, patience, reading=30.0):
     """A connection to a server in a thread that waits so many seconds for a head, or a reader."""
     port = free_port()
+    limits = {"patience": patience, "reading": reading}
+    protocol = type("PatientProtocol", (PatientProtocol,), limits)
     config = uvicorn.Config(
-        app, port=port, log_config=None, lifespan="off", http=with_patience(patience, reading),
-        timeout_keep_alive=20,
-    )  # fmt: skip
+        app, port=port, log_config=None, lifespan="off", http=protocol, timeout_keep_alive=20
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -9,7 +9,7 @@ from ssi_core.guests.codes.newsgroups import read_newsgroups
 from ssi_core.guests.codes.reuters import read_reuters
 from ssi_core.guests.codes.sources import read_labelled
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.guests.codes import made
 
 STORIES = [

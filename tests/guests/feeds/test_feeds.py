@@ -11,10 +11,10 @@ from scipy import sparse
 pytest.importorskip("feedparser", reason="the extra feeds is not installed")
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.web import feeds as reading
-from ssi_core.corpus.web.feeds import Entry, Feed, Malformed, read_feed, read_feeds
+from ssi_core.guests.feeds import reading
 from ssi_core.guests.feeds.compare import CHOSEN, compare, judge, pairs_of
 from ssi_core.guests.feeds.elements import SETS, score
+from ssi_core.guests.feeds.reading import Entry, Feed, Malformed, read_feed, read_feeds
 from ssi_core.guests.feeds.relevance import decide, measures, train
 from ssi_core.guests.feeds.writing import atom, draw, read_topics, rss, write_feeds
 from ssi_core.types import BadInput, Refused

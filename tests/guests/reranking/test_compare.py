@@ -9,7 +9,7 @@ from ssi_core.guests.reranking.letor import read_folds
 from ssi_core.guests.reranking.pairs import Fold
 from ssi_core.guests.reranking.table import read_table
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.guests.reranking import made
 
 TABLE = """\

@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 from tests.guests.reranking import made
 
 LINES = """\

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ssi_core.guests.summary.kernels.lcs import mark_common
 from ssi_core.guests.summary.kernels.walk import choose_apart, walk
-from ssi_core.kernels.text.rows import unit_rows
+from ssi_core.kernels.sparse import unit_rows
 from tests.guests.summary import naive
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ssi_core.guests.summary.questions import read_questions
 from ssi_core.types import BadInput
-from tests.corpus.dumps import real_data
+from tests.datasets.dumps import real_data
 
 
 def meeting(*utterances, answer="They spoke."):

@@ -65,8 +65,8 @@ def precisions_at(order: Rows, start: Rows, relevant: Flags, k: int, values: Rea
     """Write the share of relevant documents among the first k; missing ones are not relevant."""
     for i in range(start.shape[0] - 1):
         hits = 0
-        for place in range(start[i], min(start[i + 1], start[i] + k)):
-            hits += relevant[order[place]]
+        for position in range(start[i], min(start[i + 1], start[i] + k)):
+            hits += relevant[order[position]]
         values[i] = hits / k
 
 

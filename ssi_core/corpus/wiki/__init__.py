@@ -1,1 +1,0 @@
-"""Dumps of MediaWiki: pages, links, redirects."""

@@ -1,0 +1,1 @@
+"""Estimates from a click log of how often the order of another model would be clicked."""

@@ -1,1 +1,0 @@
-"""Kernels of topics, translations and clicks, by expectation maximisation."""

@@ -1,1 +1,0 @@
-"""Models of the likelihood of a query, given a document."""

@@ -80,7 +80,7 @@ class Browser:
         return found
 
     def wait(self, script):
-        """Wait until a script is true; a failure, as before a page has a body, is asked again."""
+        """Wait until a script's value is true; it may fail before, as where a page has no body."""
         asked = f"(() => {{ try {{ return !!({script}) }} catch {{ return false }} }})()"
         return self.until(lambda: self.run(asked), script)
 

@@ -1,13 +1,11 @@
 """What is particular to half-transductive ranking."""
 
 import dataclasses
-import json
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.models import load_model
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.scoring.scorer import Scorer
@@ -17,7 +15,6 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Pairs, Texts
 from tests.corpora import SUBJECTS
 from tests.models.test_bilinear import in_two_languages
-from tests.seals import reseal
 
 pytestmark = pytest.mark.trains
 
@@ -234,21 +231,4 @@ def test_wrong_values_are_named(wrong, message):
         HalfTransductive(**wrong)
 
 
-FORMER = {
-    "form": "low_rank",
-    "length": None,
-    "storage": "float32",
-    "negatives_per_positive": 1,
-    "adagrad": False,
-}
 """Settings that models had which were saved before these were left to `Bilinear`."""
-
-
-def test_a_model_that_was_saved_with_settings_of_bilinear_is_read(fit, tmp_path):
-    fit.save(tmp_path)
-    manifest = json.loads((tmp_path / "model.json").read_text())
-    reseal(tmp_path, "model.json", parameters=manifest["parameters"] | FORMER)
-    assert load_model(tmp_path).model == fit.model
-    reseal(tmp_path, "model.json", parameters=manifest["parameters"] | {"adagrad": True})
-    with pytest.raises(BadInput, match="adagrad"):
-        load_model(tmp_path)

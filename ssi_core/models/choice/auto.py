@@ -263,14 +263,14 @@ class Auto(Model):
         return chosen
 
     def _documented(self, halves: ValidationHalves, seed: int, options: FitOptions) -> FittedModel:
-        """Train with the documented settings, from a checkpoint where there is one."""
+        """Train the model of the documented settings; another process, or an earlier run, may."""
         state = options.checkpoint and options.checkpoint / "documented"
-        own_options = replace(options, checkpoint=state, watch=None)
-        task, settings = halves.learning, dict(self.documented)
-        if task.train.weighing == "shown":
-            settings |= {"against": "shown", "stop_by": "rank_loss"}
-        model = parse(Bilinear, settings)
-        return model.learn(task, np.random.default_rng(seed), own_options)
+        of_its_own = replace(options, checkpoint=state, watch=None)
+        task = halves.learning
+        of_shown = {"against": "shown", "stop_by": "rank_loss"}
+        changes = of_shown if task.train.weighing == "shown" else {}
+        model = parse(Bilinear, {**self.documented, **changes})
+        return model.learn(task, np.random.default_rng(seed), of_its_own)
 
     def _final(
         self, halves: ValidationHalves, base: FittedModel, finalists: Sequence[FittedModel]

@@ -27,7 +27,7 @@ def announce(chosen: Settings) -> None:
         os.environ["SSI_ROOT"] = str(Path(chosen.root).resolve())
     click.echo(shown(f"ssi: root {root()}"), err=True)
     level = logging.DEBUG if chosen.verbose else logging.WARNING
-    handler = TerminalHandler(level)
+    handler = TerminalHandler(level, plain=not chosen.verbose)
     for name in ("ssi_core", "flows"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

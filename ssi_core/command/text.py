@@ -17,11 +17,25 @@ class TerminalHandler(logging.Handler):
     """A handler that writes records as text on what is standard error then.
 
     While bars are shown, that is what writes above them.
+
+    Parameters
+    ----------
+    level : int
+        Level from which records are written.
+    plain : bool, optional
+        Write a record as the command writes what it says itself, without the module it is from.
     """
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: int, *, plain: bool = False) -> None:
         super().__init__(level)
+        self._plain = plain
         self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        if self._plain and record.exc_info is None:
+            return f"ssi: {record.levelname.lower()}: {record.getMessage()}"
+        return super().format(record)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,13 @@ def _files(
         ends = [folder / "links.jsonl"]
         frames.write_links(links, names, ends[0])
     return {name: files for name, files in (("paths", paths), ("links", ends)) if files}
+
+
+def known_settings() -> set[str]:
+    """Return the arguments of `read`, and the settings of all sources, which it takes, too."""
+    from ssi_core.corpus.sources import SOURCES
+
+    return {*signature(read).parameters}.union(*(one.model_fields for one in SOURCES.values()))
 
 
 def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None = None) -> Artefact:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from ssi_core.evaluation.comparison import LEVEL
 from ssi_core.evaluation.measures import TITLES, measure_named
 from ssi_core.face import progress
 from ssi_core.face.compare import EITHER, Comparison, compare, title_of
-from ssi_core.face.documents import Documents
+from ssi_core.face.documents import Documents, known_settings
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.fit_cache import fit_once
 from ssi_core.face.fit_tasks import (
@@ -39,6 +40,7 @@ from ssi_core.face.task import LATENT, Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import learns
+from ssi_core.strict import instead, nearest
 from ssi_core.tasks.kinds import Split
 from ssi_core.tasks.pairs import joined
 from ssi_core.threads import limited
@@ -317,6 +319,11 @@ def fit(
     >>> fitted.label in fitted.comparison.reports
     True
     """
+    if settings:
+        arguments = [name for name in signature(fit).parameters if name != "settings"]
+        for name in settings.keys() - known_settings():
+            if nearest(name, arguments):
+                raise BadInput(f"fit: no argument {instead(name, arguments)}")
     measure, clock = measure_named(measure, _MEASURES), _Clock()
     of_task = {"ask": ask, "auxiliary": auxiliary, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}

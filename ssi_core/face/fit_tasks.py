@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,27 +47,28 @@ def has_related(source: Documents) -> bool:
 def search_task(documents: Documents, stems: bool = False) -> Task:
     """Return a task whose queries are like those that people type.
 
-    They are the words of links, where enough of them are held out, else titles, else three words of
-    a document.
+    They are the words of links, where enough of them are held out or more than titles, else titles,
+    else three words of a document.
 
     Raises
     ------
     BadInput
         There are too few documents for three sides.
     """
+    worded = None
     if ANCHOR in open_collection(documents.path).relevant:
-        try:
-            task = Task.of(documents, "anchor", stems=stems)
-        except BadInput:
-            pass
-        else:
-            queries = task.counts["queries"]
+        with suppress(BadInput):
+            worded = Task.of(documents, "anchor", stems=stems)
+            queries = worded.counts["queries"]
             if all(queries[side] >= least for side, least in _ENOUGH.items()):
-                return task
+                return worded
     try:
-        return Task.of(documents, "self", stems=stems)
+        titles = Task.of(documents, "self", stems=stems)
     except BadInput:
-        return Task.of(documents, "self", queries="words:3", stems=stems)
+        return worded or Task.of(documents, "self", queries="words:3", stems=stems)
+    if worded and worded.counts["queries"]["valid"] > titles.counts["queries"]["valid"]:
+        return worded
+    return titles
 
 
 def with_stems(make: Callable[[bool], Task], stems: bool | None, measure: str) -> Task:

@@ -35,7 +35,8 @@ class ValidationHalves:
 
     The halves are drawn once, by nothing but the queries. A model that learns from training pairs
     is measured on the first half alone. One that learns nothing from them is measured on training
-    queries as well where the half is small, for these are as new to it.
+    queries as well where the half is small, for these are as new to it. A single query is both
+    halves: p is at least 1 / 2 then.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class ValidationHalves:
         order = np.random.default_rng(0).permutation(np.unique(pairs))[:queries]
         halves = [
             replace(task, valid=task.valid.take(np.isin(pairs, half)))
-            for half in np.array_split(order, 2)
+            for half in (np.array_split(order, 2) if len(order) > 1 else [order, order])
         ]
         self.learning = halves[0]
         self.measure, self.threads = measure, threads

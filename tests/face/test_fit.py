@@ -15,6 +15,7 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
 from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
+from ssi_core.face.fit_tasks import search_task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import title
@@ -346,3 +347,20 @@ def test_what_a_training_notes_is_for_those_who_ask_for_it(files, tmp_path, caps
 def test_the_help_has_the_default_of_the_budget():
     (budget,) = (one for one in verb.params if one.name == "budget")
     assert f"{ssi.SSI().budget:,}" in budget.known
+
+
+def test_a_small_folder_is_fitted_on_the_words_of_its_links_where_its_titles_are_fewer(tmp_path):
+    texts, links = topical(60)
+    (tmp_path / "site").mkdir()
+    for number, text in enumerate(texts):
+        ends = [b for a, b in links if a == number]
+        lines = [f"# Page {number} of {text.split(':')[0]}", text]
+        called = {end: " ".join(texts[end].split()[1:4]) for end in ends}
+        lines += [f"[{name} of {number}]({end}.md)" for end, name in called.items()]
+        (tmp_path / "site" / f"{number}.md").write_text("\n\n".join(lines))
+    docs = ssi.read(tmp_path / "site")
+    titles = ssi.Task.of(docs, "self").counts["queries"]
+    task = search_task(docs)
+    assert titles["valid"] < task.counts["queries"]["valid"] < 30
+    assert task.artefact.configuration["relevant"] == "anchor"
+    assert ssi.fit(docs, budget=2000).comparison.measures

@@ -168,7 +168,9 @@ def test_logs_and_whatever_a_verb_prints_are_shown_as_text(capsys):
     out, log = capsys.readouterr()
     assert obeyed(out + log) == []
     assert SAFE in out
-    assert f"title {SAFE}" in log
+    assert f"ssi: warning: title {SAFE}" in log
+    assert run(noisy, ["verb", "--verbose"]) == 0
+    assert f"WARNING ssi_core.x: title {SAFE}" in capsys.readouterr().err
 
 
 def test_logs_of_worker_processes_are_shown_as_text(capfd):

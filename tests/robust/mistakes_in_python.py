@@ -106,6 +106,8 @@ CALLS = (
     # Searches
     Called("index.search('boats1', k=0)", ValueError, "k=0: expected", r"at least (\d)",
            "index.search('boats1', k={})"),
+    Called("ssi.fit(docs, budgt=400)", ssi.BadInput, "fit: no argument 'budgt'",
+           "Did you mean '(.+?)'", "ssi.fit(docs, {}=400, auto=False)"),
     Called("index.related('d1', k=0)", ValueError, "k=0: expected", r"at least (\d)",
            "index.related('d1', k={})"),
     Called("index.search('boats1', k='3')", ValueError, "k='3': expected a whole number"),

@@ -97,3 +97,16 @@ def test_the_mixture_that_is_told_is_the_mixture_that_was_measured(task, halves)
 def test_a_view_that_is_not_there_is_not_shared(task):
     assert is_shared(task, "raw")
     assert not is_shared(task, "dictionary.raw")
+
+
+def test_a_single_query_of_validation_chooses_and_decides_nothing(task):
+    one = dataclasses.replace(task, valid=task.valid.take(task.valid.rows[:, 0] == _first(task)))
+    halves = ValidationHalves(one, "map", 40)
+    assert halves.sizes == (1, 1)
+    first, second = fit(Bm25(), task), fit(TfIdf("raw"), task)
+    assert halves.test(first, second, 0.05).p >= 0.5
+    assert not halves.test(first, second, 0.05).better
+
+
+def _first(task):
+    return task.valid.rows[0, 0]

@@ -47,11 +47,12 @@ def test_help_parses_no_facts_of_packages():
 
 @pytest.mark.parametrize("ending", [".dist-info", ".egg-info"])
 def test_additions_are_found_in_a_directory(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(sys, "path", [])
-    assert list(registry._entry_points()) == []
     install(tmp_path / "site", monkeypatch, points={"models.lengths": "a:B"})
     (facts,) = (tmp_path / "site").glob("*.dist-info")
     facts.rename(facts.with_suffix(ending))
+    monkeypatch.setattr(sys, "path", [])
+    assert list(registry._entry_points()) == []
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site")])
     assert [point.name for point in registry._entry_points()] == ["models.lengths"]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    answers,
     blocks,
     cluster,
     dice,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     "topics": topics.rows,
 }
 ON_REQUEST = {
+    "answers": answers.rows,
     "blocks": blocks.rows,
     "cluster": cluster.rows,
     "memory": memory.rows,

@@ -142,8 +142,7 @@ class Pass:
         self.theta[:] = 1 / TOPICS
         for one in self.sums:
             one[:] = 0
-        sides = tuple(self.log.queries), tuple(self.log.titles)
-        counted = np.zeros(2, np.int64)
+        sides, counted = (self.log.queries, self.log.titles), np.zeros(2, np.int64)
         em_pass(*sides, self.log.pairs, self.theta, self.phi, self.sums, ALPHA, projected, counted)
         return self.sums[1]
 

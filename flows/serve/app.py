@@ -218,7 +218,7 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
     async def put(new: schemas.NewDocuments) -> schemas.Put:
         """Add documents; each takes the place of one of its id. They are found at once."""
         documents = [Document(each.id, each.title, each.text, each.url) for each in new.documents]
-        await work(lambda: service.put(documents))
+        await work.write(lambda: service.put(documents))
         return schemas.Put(put=len({document.id for document in documents}))
 
     @app.delete("/documents")
@@ -229,7 +229,7 @@ def _add_documents(app: FastAPI, service: Service, work: Work) -> None:
         ],
     ) -> schemas.Removed:
         """Remove documents by id, be they of the index or added. They are found no more."""
-        known = await work(lambda: service.drop(ids))
+        known = await work.write(lambda: service.drop(ids))
         wanted = sorted(set(ids))
         return schemas.Removed(
             removed=[id for id in wanted if id in known],

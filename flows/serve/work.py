@@ -57,6 +57,8 @@ class Work:
         self._threads = ThreadPoolExecutor(threads, "serve")
         # One alone: the event loop has its turn after each object.
         self._parser = ThreadPoolExecutor(1, "parse")
+        # Writes follow one another, and wait for a disk: no search is to wait behind them.
+        self._writer = ThreadPoolExecutor(1, "write")
         self._pieces = 0
         self._turn = threading.Lock()
         self._questions: dict[_Alike, list[_Question]] = {}
@@ -71,6 +73,17 @@ class Work:
         """
         with self._counted():
             return await asyncio.get_running_loop().run_in_executor(self._threads, function)
+
+    async def write(self, function: Callable[[], _T]) -> _T:
+        """Return what a function returns that changes the documents, after those before it.
+
+        Raises
+        ------
+        HTTPException
+            429: there are too many.
+        """
+        with self._counted():
+            return await asyncio.get_running_loop().run_in_executor(self._writer, function)
 
     async def parse(self, body: bytes) -> Any:
         """Return what JSON says; a large body is parsed in a thread, one at a time.
@@ -110,6 +123,7 @@ class Work:
 
     def end(self) -> None:
         """Wait for all requests that have begun."""
+        self._writer.shutdown()
         self._threads.shutdown()
         self._parser.shutdown()
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from flows.tracking import decisions
 from flows.training.frozen_sets import source_with_key
 from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
+from ssi_core.text.tokenizer import tokenize
 
 logger = logging.getLogger(__name__)
 
@@ -53,16 +55,22 @@ def check_data(
         What is too much.
     """
     known = None if model is None else _words_of(Path(model))
-    old = None if before is None else _profile_of(before, known)
-    new = profile(Path(source), known, like=old)
+    # Most texts are in both.
+    split = cache(tokenize)
+    old = None if before is None else _profile_of(before, known, split)
+    new = profile(Path(source), known, like=old, split=split)
     return DataCheck(new, _numbers(new, old), problems(new, old, limits))
 
 
-def _profile_of(retraining: decisions.Retraining, known: list[str] | None) -> Profile | None:
+def _profile_of(
+    retraining: decisions.Retraining,
+    known: list[str] | None,
+    split: Callable[[str, str], Sequence[str]],
+) -> Profile | None:
     """Profile the data of an earlier retraining again, or take what was noted if they are gone."""
     source = source_with_key(retraining.corpus, retraining.corpus_key)
     if source is not None:
-        return profile(source, known)
+        return profile(source, known, split=split)
     noted = decisions.noted(retraining, PROFILE)
     logger.warning(
         "%s is gone, or is not what was trained on before: tonight is compared with %s",

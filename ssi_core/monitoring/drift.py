@@ -7,8 +7,9 @@ are looked at are drawn by a hash of their ids: from both states the same, as fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,7 @@ def profile(
     like: Profile | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
+    split: Callable[[str, str], Sequence[str]] = tokenize,
 ) -> Profile:
     """Profile data: size, languages, click rates, and the words of a sample.
 
@@ -138,6 +140,8 @@ def profile(
         Documents whose words are counted.
     seed : int
         Random seed of the sample.
+    split : callable
+        Text and language -> its words, as `tokenizer.tokenize` returns them.
     """
     source = open_collection(place)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}
@@ -150,7 +154,7 @@ def profile(
         raise BadInput(f"{source.path}: it has no documents. {INGEST}")
     chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
     words = [
-        tokenize(text, language)
+        split(text, language)
         for text, language in zip(texts_at(parts, chosen), languages.gather(chosen), strict=True)
     ]
     lengths = np.array([len(bag) for bag in words])
@@ -169,8 +173,8 @@ def profile(
 
 
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:
-    total = sum(len(text) for text in words)
-    return sum(word not in known for text in words for word in text) / max(1, total)
+    total = sum(map(len, words))
+    return (total - sum(map(known.__contains__, chain.from_iterable(words)))) / max(1, total)
 
 
 def changed_pairs(new: Path, old: Path) -> float:

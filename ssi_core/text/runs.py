@@ -21,7 +21,13 @@ def words(text: str) -> list[str]:
     >>> words("Wiki's 3 CAFÉS")
     ['wiki', 's', '3', 'cafés']
     """
-    return [word for run in _RUN.findall(text) for word in _RUN.findall(run.lower())]
+    if text.isascii():
+        return _RUN.findall(text.lower())
+    found: list[str] = []
+    for run in _RUN.findall(text):
+        # Lower case can put a mark beside a letter, which ends a run, but no letter of ASCII.
+        found += [run.lower()] if run.isascii() else _RUN.findall(run.lower())
+    return found
 
 
 def pairs(units: str | list[str]) -> list[str]:

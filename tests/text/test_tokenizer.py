@@ -1,3 +1,4 @@
+import re
 import sys
 from functools import partial
 from importlib import metadata
@@ -26,6 +27,14 @@ from ssi_core.types import Refused
 )
 def test_words_are_runs_of_letters_or_digits_in_lower_case(text, words):
     assert tokenize(text) == words
+
+
+@given(st.text() | st.text("aBİΣ_ﬁ²3\u0307\u0345 -"))
+@example("aİB İ a\u0345B")
+def test_each_run_is_put_into_lower_case_by_itself(text):
+    run = re.compile(r"[^\W_]+")
+    expected = [word for one in run.findall(text) for word in run.findall(one.lower())]
+    assert runs.words(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def go_over(
         "seconds": progress.seconds,
         "threads": options.threads,
     }
-    choices = list(plain.model.variants(replace(plain, facts=facts)))
-    losses = [judge.rank_loss(choice) for choice in choices]
-    best = choices[int(np.argmin(losses))]
-    return replace(best, facts=best.facts | {"validation_rank_loss": min(losses)})
+    variants = plain.model.variants(replace(plain, facts=facts))
+    # Each is judged before the next is asked for: they may share what they compute.
+    judged = [(judge.rank_loss(one), one) for one in variants]
+    loss, best = judged[int(np.argmin([loss for loss, _ in judged]))]
+    return replace(best, facts=best.facts | {"validation_rank_loss": loss})

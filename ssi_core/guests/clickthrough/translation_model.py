@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -94,8 +95,12 @@ class TranslationModel(Model):
         return go_over(training, len(task.train), self.passes, judge, options)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
-        """Yield the model with each choice of the weights of the mixture."""
-        return weighed(fitted, self.background, self.unigram)
+        """Yield the model with each choice of the weights of the mixture.
+
+        Until the last one is asked for, texts that come again are translated once.
+        """
+        with _translated_once(fitted.arrays["chances"]):
+            yield from weighed(fitted, self.background, self.unigram)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the table of translations, the shares and the weights."""
@@ -120,7 +125,8 @@ class TranslationModel(Model):
         itself = own_weights(np.diff(starts)[counts.indices] > 0, unigram, self.unseen)
         mixed = sparse.csr_array((itself * rows.data, *pattern), shape)
         if unigram < 1:
-            mixed += (1 - unigram) * (rows @ table)  # a sum has no entry that is zero
+            # A sum has no entry that is zero.
+            mixed += (1 - unigram) * _translated(arrays["chances"], rows, table)
             mixed.sort_indices()
         odds = (1 - background) / background / arrays["share"]
         data = np.log1p(odds[mixed.indices] * mixed.data).astype(np.float32)
@@ -161,7 +167,8 @@ class TranslationModel(Model):
 
         The table is held as it is trained, as the best so far and as it ranks, and the pairs by
         document and by word. A checkpoint has the first two chances of each translation; the next
-        one is whole before the last one goes.
+        one is whole before the last one goes. What the words of documents are translated into is
+        kept while the weights are chosen.
         """
         entries = int(_translations(task).sum())
         pairs = int(np.diff(task.queries.matrix(_VIEW).indptr)[task.train.rows[:, 0]].sum())
@@ -174,7 +181,8 @@ class TranslationModel(Model):
             nonzeros=self.vector_shape(task)[1],
         )
         scratch = 12 * threads * task.queries.width(_VIEW)
-        return Cost(20 * entries + texts + scratch + ranking, 16 * entries)
+        kept = 12 * self.vector_shape(task)[1]
+        return Cost(20 * entries + texts + scratch + ranking + kept, 16 * entries)
 
 
 class Training:
@@ -253,6 +261,44 @@ class Training:
     def observed(self) -> Mapping[str, float]:
         """Return nothing more."""
         return {}
+
+
+class _Translated:
+    """What words of texts are translated into by one table; weights do not change it."""
+
+    def __init__(self, chances: NDArray[Any]) -> None:
+        self.chances = chances
+        self._last: tuple[tuple[NDArray[Any], ...], TextMatrix] | None = None
+
+    def __call__(self, rows: TextMatrix, table: TextMatrix) -> TextMatrix:
+        """Return the product, that of the call before where the rows are the same."""
+        last, parts = self._last, (rows.indptr, rows.indices, rows.data)
+        if last is None or not all(map(np.array_equal, last[0], parts)):
+            product = rows @ table
+            product.sort_indices()
+            last = self._last = parts, product
+        return last[1]
+
+
+_ONCE: list[_Translated] = []
+"""Tables whose variants are being asked for."""
+
+
+@contextmanager
+def _translated_once(chances: NDArray[Any]) -> Iterator[None]:
+    """Keep what one table translates texts into, for the length of a block."""
+    kept = _Translated(chances)
+    _ONCE.append(kept)
+    try:
+        yield
+    finally:
+        _ONCE.remove(kept)
+
+
+def _translated(chances: NDArray[Any], rows: TextMatrix, table: TextMatrix) -> TextMatrix:
+    """Return the words of texts times the table, computed once in a block that keeps it."""
+    of_table = (one for one in tuple(_ONCE) if one.chances is chances)
+    return next(of_table, _Translated(chances))(rows, table)
 
 
 def _translations(task: Task) -> Float64:

@@ -338,6 +338,36 @@ def test_a_full_disk_changes_nothing(models, tmp_path, monkeypatch):
         assert client.get("/healthz").json()["models"][0]["added"] == 0
 
 
+@pytest.mark.parametrize(("method", "path"), [("POST", ""), ("DELETE", "?id=n")])
+def test_writes_that_wait_for_a_disk_hold_no_question_back(
+    models, tmp_path, monkeypatch, method, path
+):
+    own, disk = service(tmp_path / "documents.db", Registry(**models), "tfidf"), threading.Event()
+    entered = threading.Event()
+
+    def slow(*_):
+        entered.set()
+        disk.wait(30)
+        return set()
+
+    monkeypatch.setattr(own, "put", slow)
+    monkeypatch.setattr(own, "drop", slow)
+    monkeypatch.setattr(module.environment, "cores", lambda: 1)
+    body = {"documents": [NEW]} if method == "POST" else None
+    with answering(own) as client:
+        write = threading.Thread(
+            target=client.request, args=(method, f"/documents{path}"), kwargs={"json": body}
+        )
+        write.start()
+        try:
+            assert entered.wait(30)
+            assert client.get("/search", params={"q": "car"}, timeout=10).status_code == 200
+            assert not disk.is_set()
+        finally:
+            disk.set()
+            write.join()
+
+
 def test_a_body_that_does_not_come_is_not_waited_for():
     said = []
 

@@ -244,6 +244,44 @@ def test_variants_are_the_choices_of_the_weights(task):
     np.testing.assert_array_equal(all_scores(variants[1], task), all_scores(alone, task))
 
 
+def test_texts_are_translated_once_for_all_weights(task, monkeypatch):
+    products, multiply = [], sparse.csr_array.__matmul__
+
+    def counted(one, other):
+        products.append(other.shape)
+        return multiply(one, other)
+
+    monkeypatch.setattr(sparse.csr_array, "__matmul__", counted)
+    weights = {"background": (0.2, 0.6), "unigram": (0.0, 0.5)}
+    one = fit(task, passes=1)
+    tables = products.count(2 * (len(one.arrays["share"]),))
+    products.clear()
+    fitted = fit(task, passes=1, **weights)
+    # A pass is judged by one table, the choice of four weights by another one.
+    assert products.count(2 * (len(one.arrays["share"]),)) == tables > 0
+    products.clear()
+    together = [all_scores(variant, task) for variant in fitted.model.variants(fitted)]
+    assert products.count(2 * (len(one.arrays["share"]),)) == 1
+    apart = [all_scores(variant, task) for variant in list(fitted.model.variants(fitted))]
+    assert products.count(2 * (len(one.arrays["share"]),)) == 5
+    np.testing.assert_array_equal(together, apart)
+
+
+def test_other_texts_are_translated_anew(task):
+    fitted = fit(task, passes=1, unigram=(0.0, 0.5))
+    others = replace(task, documents=task.documents.take(np.arange(len(task.documents))[::-1]))
+    together = [
+        (all_scores(variant, task), all_scores(variant, others), all_scores(variant, task))
+        for variant in fitted.model.variants(fitted)
+    ]
+    for variant, (first, other, last) in zip(
+        list(fitted.model.variants(fitted)), together, strict=True
+    ):
+        np.testing.assert_array_equal(first, all_scores(variant, task))
+        np.testing.assert_array_equal(other, all_scores(variant, others))
+        np.testing.assert_array_equal(last, first)
+
+
 def test_the_cost_has_room_for_what_is_learnt(task):
     model = TranslationModel(passes=1, least=0.0)
     fitted = model.fit(task, np.random.default_rng(0))

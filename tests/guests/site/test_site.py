@@ -114,9 +114,12 @@ def test_a_word_that_is_typed_stands_for_those_that_begin_so(tmp_path):
     assert scores[0] == site.search("car")[0].score
 
 
-def test_titles_are_kept_as_they_are(tmp_path):
-    site = ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+def test_titles_are_kept_as_they_are_but_for_signs_of_permalinks(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "sharp.html").write_text("<h1>C#<a href='#c'>¶</a></h1><p>Sharp <a href='cars.md'>c")
+    site = ssi.site(folder, tmp_path / "search")
     assert site.search("strange")[0].title == HOSTILE
+    assert site.search("sharp")[0].title == "C#"
 
 
 def test_words_are_in_the_order_of_a_browser(tmp_path):

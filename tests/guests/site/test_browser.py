@@ -164,6 +164,23 @@ def test_escape_closes_the_list_and_then_empties_the_box(opened):
     assert opened.run(f"{ROOT}.querySelector('input').value") == ""
 
 
+def test_an_answer_that_comes_after_a_later_one_is_dropped(opened):
+    opened.run("""
+        const search = ssi.search;
+        ssi.search = async (text, ...asked) => {
+            const hits = await search(text, ...asked);
+            if (text === "strange") await new Promise((go) => (window.answer = go));
+            return hits;
+        };
+    """)
+    opened.press("/")
+    opened.type("strange")
+    opened.wait("window.answer")
+    ask(opened, "wheels")
+    opened.run("answer(), new Promise((go) => setTimeout(go))")
+    assert opened.run(TITLES) == ["Old cars"]
+
+
 def test_nothing_found_is_said(opened):
     ask(opened, "xyzzy")
     assert opened.run(f"{ROOT}.querySelector('[role=status]').textContent") == "No pages"

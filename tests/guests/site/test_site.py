@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
-from ssi_core.guests.site import learning, writing
+from ssi_core.guests.site import face, learning, writing
 from ssi_core.guests.site.addresses import STYLES, address_of
 from ssi_core.guests.site.ranking import SiteIndex
 from ssi_core.guests.site.records import pack_pages, pack_word, unpack_pages, unpack_words, word_of
@@ -157,12 +157,13 @@ def test_addresses_follow_the_generator(style):
     assert address_of("a/b.md", "/there/", style) == "there/"
 
 
-def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path):
+def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path, monkeypatch):
     folder, out = small(tmp_path / "docs"), tmp_path / "search"
     ssi.site(folder, out)
     (out / "w99.js").write_text("stale")
     ssi.site(folder, out)
     assert not (out / "w99.js").exists()
+    monkeypatch.setattr(face, "learn", None)  # it is refused before anything is learnt
     with pytest.raises(Refused, match="left alone"):
         ssi.site(folder, folder)
     with pytest.raises(Refused, match="left alone"):
@@ -170,10 +171,12 @@ def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path):
     assert (folder / "index.md").exists()
 
 
-def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path):
+def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeypatch):
     folder = small(tmp_path / "docs")
-    with pytest.raises(BadInput, match=r"language='any'"):
-        ssi.site(folder, tmp_path / "search", language="ja")
+    with monkeypatch.context() as patch:
+        patch.setattr(face, "learn", None)
+        with pytest.raises(BadInput, match=r"language='any'"):
+            ssi.site(folder, tmp_path / "search", language="ja")
     assert len(ssi.site(folder, tmp_path / "search", language="any")) == 5
 
 

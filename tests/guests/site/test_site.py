@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.collection import open_collection
 from ssi_core.guests.site import face, learning, writing
 from ssi_core.guests.site.addresses import STYLES, address_of
 from ssi_core.guests.site.ranking import SiteIndex
 from ssi_core.guests.site.records import pack_pages, pack_word, unpack_pages, unpack_words, word_of
+from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Refused, Texts
 from tests.guests.site.made import HOSTILE, encyclopedia, queries, small
@@ -28,7 +30,7 @@ def test_records_are_read_as_they_were_written():
     for number, df in enumerate((1, 3, 300)):
         pages = np.sort(rng.choice(40_000, df, replace=False)).astype(np.int32)
         row = rng.normal(size=4).astype(np.float32) * (number < 2)
-        weights = rng.uniform(0.001, 9, df).astype(np.float32)
+        weights = np.geomspace(9, 0.001, df).astype(np.float32)
         words.append((pages, weights, word_of(pages, weights, float(number), row)))
     data = b"".join(pack_word(word, 4) for *_, word in words)
 
@@ -37,6 +39,7 @@ def test_records_are_read_as_they_were_written():
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
         assert np.abs(read.scale * read.weights - weights).max() <= word.scale * 1.01
+        assert read.weights.min() >= 1  # a page that has a word is never without it
         assert (read.row is None) == (word.row is None)
     assert words[0][2].row is None  # idf 0
 
@@ -88,10 +91,13 @@ def test_the_latent_query_is_that_of_the_model(tmp_path):
     part = learning.fitted_parts(mixed)[1]
     asked = ["a car of the capital", "old car", "city"]
     views = {name: view.transform(asked) for name, view in part.query_views.items()}
+    whole = texts_in_views(documents_of(open_collection(documents.path)), part.document_views)
+    pages = part.embed_documents(whole).dense
+    assert mixed.arrays["beta"][0] != 1
     names = pl.Series(asked)
     texts = Texts(names, names, views, part.query_views)
     for query, vector in zip(asked, part.embed_queries(texts).dense, strict=True):
-        expected = latent.pages @ vector
+        expected = mixed.arrays["beta"][0] * pages @ vector
         np.testing.assert_allclose(latent.scores(tokenize(query)), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -178,6 +184,14 @@ def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeyp
         with pytest.raises(BadInput, match=r"language='any'"):
             ssi.site(folder, tmp_path / "search", language="ja")
     assert len(ssi.site(folder, tmp_path / "search", language="any")) == 5
+
+
+def test_of_a_long_page_the_beginning_is_kept_for_snippets(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "long.md").write_text(f"# Long\n\n{'word ' * 5000} finally [s](index.md)")
+    index = SiteIndex(ssi.site(folder, tmp_path / "search").path)
+    [(page, _)] = index.rank("finally")
+    assert len(index.pages[page][2]) == writing.LONGEST
 
 
 def test_what_is_no_search_of_a_site_is_refused(tmp_path):

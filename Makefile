@@ -40,12 +40,13 @@ other-kernels: .venv/.stamp
 	OPENBLAS_CORETYPE=Prescott NUMBA_CPU_NAME=x86-64 NUMBA_CPU_FEATURES= \
 	  $(PYTEST) -m "trains and not slow" $(TRAININGS)
 
-# The documentation as a site, in site/: a link to nowhere is an error. The builder keeps pages in files of
+# The documentation as a site, in site/, with its search: a link to nowhere is an error. The builder keeps pages in files of
 # .cache, although docstrings have changed.
 docs: .venv/.stamp
 	rm -rf site
 	mkdir -p .cache && find .cache -maxdepth 1 -type f -delete
 	$(BIN)/python -m zensical build --strict
+	$(BIN)/ssi site site --out site/search
 	$(BIN)/pytest -q -m "slow or not slow" tests/docs/test_site.py
 
 # Figures of the pages, from docs/results (docs/numbers.md).

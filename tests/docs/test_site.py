@@ -11,7 +11,9 @@ from html.parser import HTMLParser
 import pytest
 import yaml
 
+import ssi_core as ssi
 from tests.docs.pages import ROOT
+from tests.flows.browser import CHROMIUM, Browser
 
 CONFIGURATION = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
@@ -81,6 +83,9 @@ def site(tmp_path_factory):
     build = [sys.executable, "-m", "zensical", "build", "--strict"]
     done = subprocess.run(build, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(place / "root"))
+        ssi.site(place / "site", place / "site" / "search")
     return place / "site"
 
 
@@ -105,10 +110,25 @@ def test_no_page_loads_anything_from_another_host(site):
 
 @pytest.mark.slow
 def test_the_interface_has_every_public_name_and_parameter(site):
-    import ssi_core as ssi
-
     text = (site / "api.html").read_text(encoding="utf-8")
     for name in ssi.__all__:
         assert f'id="ssi_core.{name}"' in text
     for name in ssi.SSI().get_params():
         assert f"<code>{name}</code>" in text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_reader_searches_the_pages_from_a_disk(site):
+    box = "document.querySelector('.md-header ssi-search').shadowRoot"
+    with Browser() as browser:
+        browser.size(1200, 900)
+        browser.open(f"{site.as_uri()}/models.html")
+        browser.wait(box)
+        browser.press("/")
+        browser.type("static site search")
+        browser.wait(f"{box}.querySelector('a')")
+        first = f"{box}.querySelector('a').href"
+        assert browser.run(first) == f"{site.as_uri()}/site.html"
+        assert browser.run("document.querySelector('.md-search')") is None
+        assert not browser.errors

@@ -19,6 +19,7 @@
       overscroll-behavior: contain; margin-block-start: 0.25em; color: CanvasText; background: Canvas;
       text-align: start; border: 1px solid var(--ssi-line); border-radius: 0.5em;
       box-shadow: 0 0.5em 1.5em rgb(0 0 0 / 0.25) }
+    .results.at-end { inset-inline: auto 0 }
     [role="listbox"] { margin: 0; padding: 0.25em; list-style: none }
     a { display: block; padding: 0.5em 0.75em; border-radius: 0.35em; color: inherit;
       text-decoration: none; overflow-wrap: anywhere }
@@ -30,7 +31,7 @@
     .status { margin: 0; padding: 0.75em 1em; font-size: 0.875em }
     .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
     @media (max-width: 30em) {
-      .results { position: fixed; inset-inline: 0.5em; width: auto; min-width: 0 }
+      .results, .results.at-end { position: fixed; inset-inline: 0.5em; width: auto; min-width: 0 }
       input { font-size: max(1em, 16px) } /* below that, phones zoom in */
     }
     @media (forced-colors: active) { [aria-selected="true"] a { outline: 2px solid Highlight } }`;
@@ -175,8 +176,14 @@
       else this.#input.setAttribute("aria-activedescendant", `option-${place}`);
     }
 
+    // The list begins where the box does, or, where there is no room for it, ends where that ends.
     #show(open) {
       this.#results.hidden = !open;
+      this.#results.classList.remove("at-end");
+      const { left, right } = this.#results.getBoundingClientRect();
+      if (left < 0 || right > document.documentElement.clientWidth) {
+        this.#results.classList.add("at-end");
+      }
       this.#input.setAttribute("aria-expanded", String(open));
     }
   }

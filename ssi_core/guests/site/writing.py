@@ -35,6 +35,7 @@ FORMAT = 1
 """Counted up whenever an earlier program would read the files wrongly."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
+_PERMALINK = "¶"
 _SOURCES = ("search.js", "element.js")
 _WORD_BYTES, _PAGE_BYTES = 12_000, 8_000
 """Bytes after which a chunk of words, or of pages, ends."""
@@ -143,7 +144,7 @@ def _chunks(learnt: Learnt, rule: str, root: str, addresses: str) -> Iterator[tu
         yield VECTORS, _chunk(VECTORS, _text(pack_pages(learnt.latent.pages)))
     first_pages, at = [], 0
     pages = [
-        [title, address_of(page, url, addresses), text[:LONGEST]]
+        [_shown(title), address_of(page, url, addresses), _shown(text[:LONGEST])]
         for page, url, title, text in learnt.pages.select("id", "url", "title", "text").rows()
     ]
     for number, several in enumerate(_parts(pages, _PAGE_BYTES, lambda one: len(str(one)))):
@@ -198,6 +199,11 @@ def _parts(items: Sequence[Any], most: int, size: Callable[[Any], int]) -> Itera
             part, total = [], 0
     if part:
         yield part
+
+
+def _shown(text: str) -> str:
+    """Return a text without the signs by which generators link to a heading."""
+    return text.replace(_PERMALINK, "")
 
 
 def _chunk(name: str, *values: Any) -> bytes:

@@ -39,7 +39,6 @@ def opened(browser, tmp_path):
     """Open a page of a small site, as served below a path."""
     folder = small(tmp_path / "docs")
     (folder / "page.html").write_text(PAGE)
-    (folder / "cars.html").write_text("<!doctype html><title>Cars</title>")
     ssi.site(folder, folder / "search")
     browser.size(1200, 900)
     browser.errors.clear()
@@ -145,9 +144,13 @@ def test_a_person_types_and_goes_to_a_page_by_the_keyboard(opened):
     last = opened.run(f"{box}.getAttribute('aria-activedescendant')")
     number = len(opened.run(TITLES))
     assert last == f"option-{(number - 1)}"
+    opened.run("""addEventListener("click", (event) => {
+        event.preventDefault();
+        window.followed = event.composedPath().find((one) => one.href).pathname;
+    })""")
     opened.press("ArrowDown")
     opened.press("Enter")
-    opened.until(lambda: opened.address().endswith("/below/a/path/cars.html"), "the page")
+    assert opened.run("followed") == "/below/a/path/cars.html"
     assert not opened.errors
 
 
@@ -159,6 +162,23 @@ def test_escape_closes_the_list_and_then_empties_the_box(opened):
     assert opened.run(f"{ROOT}.querySelector('input').value") == "cars"
     opened.press("Escape")
     assert opened.run(f"{ROOT}.querySelector('input').value") == ""
+
+
+def test_an_answer_that_comes_after_a_later_one_is_dropped(opened):
+    opened.run("""
+        const search = ssi.search;
+        ssi.search = async (text, ...asked) => {
+            const hits = await search(text, ...asked);
+            if (text === "strange") await new Promise((go) => (window.answer = go));
+            return hits;
+        };
+    """)
+    opened.press("/")
+    opened.type("strange")
+    opened.wait("window.answer")
+    ask(opened, "wheels")
+    opened.run("answer(), new Promise((go) => setTimeout(go))")
+    assert opened.run(TITLES) == ["Old cars"]
 
 
 def test_nothing_found_is_said(opened):
@@ -210,17 +230,27 @@ def test_a_page_in_another_encoding_shows_titles_as_they_are(browser, tmp_path):
     assert browser.run(TITLES)[0] == "מכונית ישנה"
 
 
-def test_a_chunk_that_does_not_load_is_said(browser, tmp_path):
+def test_a_chunk_that_does_not_load_is_said_and_asked_for_again(browser, tmp_path):
     folder = small(tmp_path / "docs")
     (folder / "page.html").write_text(PAGE)
     ssi.site(folder, folder / "search")
-    (folder / "search/w0.js").unlink()
+    chunk = (folder / "search/w0.js").rename(tmp_path / "w0.js")
     browser.open(f"{folder.as_uri()}/page.html")
     browser.wait(ROOT)
     ask(browser, "cars")
     said = browser.run(f"{ROOT}.querySelector('[role=status]').textContent")
     assert said == "The search does not load."
     browser.errors.clear()
+    chunk.rename(folder / "search/w0.js")
+    ask(browser, "cars")
+    assert browser.run(TITLES)[0] == "Old cars"
+
+
+def test_the_list_of_a_box_at_the_edge_is_within_the_window(opened):
+    opened.run("document.querySelector('ssi-search').style = 'width: 12em; margin-left: auto'")
+    ask(opened, "cars")
+    box = f"{ROOT}.querySelector('.results').getBoundingClientRect()"
+    assert opened.run(f"{box}.left >= 0 && {box}.right <= 1200 && {box}.width > 400")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
-from ssi_core.guests.site import learning, writing
+from ssi_core.collection import open_collection
+from ssi_core.guests.site import face, learning, writing
 from ssi_core.guests.site.addresses import STYLES, address_of
 from ssi_core.guests.site.ranking import SiteIndex
 from ssi_core.guests.site.records import pack_pages, pack_word, unpack_pages, unpack_words, word_of
+from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Refused, Texts
 from tests.guests.site.made import HOSTILE, encyclopedia, queries, small
@@ -28,7 +30,7 @@ def test_records_are_read_as_they_were_written():
     for number, df in enumerate((1, 3, 300)):
         pages = np.sort(rng.choice(40_000, df, replace=False)).astype(np.int32)
         row = rng.normal(size=4).astype(np.float32) * (number < 2)
-        weights = rng.uniform(0.001, 9, df).astype(np.float32)
+        weights = np.geomspace(9, 0.001, df).astype(np.float32)
         words.append((pages, weights, word_of(pages, weights, float(number), row)))
     data = b"".join(pack_word(word, 4) for *_, word in words)
 
@@ -37,6 +39,7 @@ def test_records_are_read_as_they_were_written():
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
         assert np.abs(read.scale * read.weights - weights).max() <= word.scale * 1.01
+        assert read.weights.min() >= 1  # a page that has a word is never without it
         assert (read.row is None) == (word.row is None)
     assert words[0][2].row is None  # idf 0
 
@@ -88,10 +91,13 @@ def test_the_latent_query_is_that_of_the_model(tmp_path):
     part = learning.fitted_parts(mixed)[1]
     asked = ["a car of the capital", "old car", "city"]
     views = {name: view.transform(asked) for name, view in part.query_views.items()}
+    whole = texts_in_views(documents_of(open_collection(documents.path)), part.document_views)
+    pages = part.embed_documents(whole).dense
+    assert mixed.arrays["beta"][0] != 1
     names = pl.Series(asked)
     texts = Texts(names, names, views, part.query_views)
     for query, vector in zip(asked, part.embed_queries(texts).dense, strict=True):
-        expected = latent.pages @ vector
+        expected = mixed.arrays["beta"][0] * pages @ vector
         np.testing.assert_allclose(latent.scores(tokenize(query)), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -114,21 +120,37 @@ def test_a_word_that_is_typed_stands_for_those_that_begin_so(tmp_path):
     assert scores[0] == site.search("car")[0].score
 
 
-def test_titles_are_kept_as_they_are(tmp_path):
-    site = ssi.site(small(tmp_path / "docs"), tmp_path / "search")
+def test_titles_are_kept_as_they_are_but_for_signs_of_permalinks(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "sharp.html").write_text("<h1>C#<a href='#c'>¶</a></h1><p>Sharp <a href='cars.md'>c")
+    site = ssi.site(folder, tmp_path / "search")
     assert site.search("strange")[0].title == HOSTILE
+    assert site.search("sharp")[0].title == "C#"
 
 
 def test_words_are_in_the_order_of_a_browser(tmp_path):
     folder = small(tmp_path / "docs")
-    (folder / "cars.md").write_text(
-        "# \U0001d4dc \ufb01 ｗ 𝐀 \U00010428 \uff5e\ua4d0 [s](index.md)"
-    )
+    (folder / "cars.md").write_text("# \ufa0e and \U00010428 [s](index.md)", encoding="utf-8")
     site = SiteIndex(ssi.site(folder, tmp_path / "search").path)
-    names, _ = site._values("w0")
-    words = names.split(" ")
-    assert "\U00010428" in words
-    assert words == sorted(words, key=lambda word: word.encode("utf-16-be"))
+    [words] = [_words(site, number) for number in range(len(site.manifest["firstWords"]))]
+    # A browser compares the two halves of a letter beyond the first 65,536.
+    assert words.index("\U00010428") < words.index("\ufa0e")
+
+
+def _words(site, number):
+    return site._values(f"w{number}")[0].split(" ")
+
+
+def test_equal_pages_are_in_the_order_of_their_paths(tmp_path):
+    folder = small(tmp_path / "docs")
+    for number in range(25):
+        text = "The same words. [Start](../index.md)"
+        (folder / f"x{number:02}").mkdir()
+        (folder / f"x{number:02}/same.md").write_text(text)
+    found = ssi.site(folder, tmp_path / "search").search("same words", k=30)
+    first = [hit.url for hit in found if hit.score == found[0].score]
+    assert first == sorted(first)
+    assert len(first) == 25
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -141,22 +163,35 @@ def test_addresses_follow_the_generator(style):
     assert address_of("a/b.md", "/there/", style) == "there/"
 
 
-def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path):
+def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path, monkeypatch):
     folder, out = small(tmp_path / "docs"), tmp_path / "search"
     ssi.site(folder, out)
     (out / "w99.js").write_text("stale")
     ssi.site(folder, out)
     assert not (out / "w99.js").exists()
+    monkeypatch.setattr(face, "learn", None)  # it is refused before anything is learnt
     with pytest.raises(Refused, match="left alone"):
         ssi.site(folder, folder)
+    with pytest.raises(Refused, match="left alone"):
+        writing.write_site(learning.learn(ssi.read(folder)), folder, root="", addresses="html")
     assert (folder / "index.md").exists()
 
 
-def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path):
+def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeypatch):
     folder = small(tmp_path / "docs")
-    with pytest.raises(BadInput, match=r"language='any'"):
-        ssi.site(folder, tmp_path / "search", language="ja")
+    with monkeypatch.context() as patch:
+        patch.setattr(face, "learn", None)
+        with pytest.raises(BadInput, match=r"language='any'"):
+            ssi.site(folder, tmp_path / "search", language="ja")
     assert len(ssi.site(folder, tmp_path / "search", language="any")) == 5
+
+
+def test_of_a_long_page_the_beginning_is_kept_for_snippets(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "long.md").write_text(f"# Long\n\n{'word ' * 5000} finally [s](index.md)")
+    index = SiteIndex(ssi.site(folder, tmp_path / "search").path)
+    [(page, _)] = index.rank("finally")
+    assert len(index.pages[page][2]) == writing.LONGEST
 
 
 def test_what_is_no_search_of_a_site_is_refused(tmp_path):

@@ -71,6 +71,7 @@ def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:
         values.append(evaluate(fit, task, queries=10_000, tuples=0).per_query[MEASURE].to_numpy())
         names.append(title(fit.model))
     gain = values[1] - values[0]
+    mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
     return {
         "set": label,
         "kind": kind,
@@ -80,9 +81,10 @@ def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:
         "seed": seed,
         "untrained": {"model": names[0], "mean": float(values[0].mean())},
         "trained": {"model": names[1], "mean": float(values[1].mean())},
-        "gain": float(gain.mean()),
-        "se": float(gain.std(ddof=1) / np.sqrt(len(gain))),
-        "sd": float(gain.std(ddof=1)),
+        "gain": mean,
+        "se": error,
+        "low": mean - 1.96 * error,
+        "high": mean + 1.96 * error,
         "cpu_seconds": seconds,
     }
 
@@ -90,7 +92,6 @@ def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:
 def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield lines of Markdown, by kind and number of pairs."""
     for row in sorted(results, key=lambda one: (one["kind"], one["pairs"], one["set"])):
-        low, high = (row["gain"] + sign * 1.96 * row["se"] for sign in (-1, 1))
         before, after = row["untrained"], row["trained"]
         cells = [
             row["kind"],
@@ -99,7 +100,7 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{row['test_queries']:,}",
             f"{before['model']} {before['mean']:.3f}",
             f"{after['model']} {after['mean']:.3f}",
-            f"{row['gain']:+.3f} ({low:+.3f} to {high:+.3f})",
+            f"{row['gain']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})",
             f"{row['cpu_seconds'][1]:.0f}",
         ]
         yield f"| {' | '.join(cells)} |"

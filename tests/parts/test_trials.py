@@ -39,7 +39,6 @@ TABLE = {
             "rates": [2.0],
             "alpha": [1.0],
             "negatives_power": [0.0],
-            "hard_share": [0.0],
         },
         {"label": "words", "model": "tfidf"},
     ],

@@ -29,9 +29,10 @@ from ssi_core.estimator import parse
 from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.trained import HARD
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.sums import best_sum, parameters
+from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.models.combined.mixture import Mixture
@@ -58,6 +59,7 @@ _SAME: Settings = {
     "rate_by": "validation",
 }
 _WARP: Settings = {"negatives": 50, "warp": True}
+_ONE_BY_ONE: Settings = {"step": "triple"}
 _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
 KNOWN: Settings = {
@@ -110,8 +112,8 @@ class Auto(Model):
     validation_queries : int
         Queries of validation that choose, both halves together.
     hard_share : list of float
-        Shares of d- from the head of the diagonal's first order that are tried, beside none; 0
-        tries none. See `Bilinear`.
+        Shares of d- from the head of the diagonal's first order that are tried, beside none, where
+        queries are no documents; 0 tries none. See `Bilinear`.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
         Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
         each other value in the place of a first. The diagonal is a weight for each word or one of
@@ -143,13 +145,13 @@ class Auto(Model):
         """
         words = self.words(task)
         shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
-        hard = () if shown or not words else self.hard_share
+        # Of whole documents hard d- lead early, and are behind in the end.
+        hard = () if shown or task.same or not words else self.hard_share
         negatives: list[Settings] = [
             *({"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)),
             *(
-                {"negatives_power": 0.0, "against": "first_stage", "hard_share": share}
-                for share in hard
-                if share > 0
+                {"negatives_power": 0.0, "against": HARD, "hard_share": share, **_ONE_BY_ONE}
+                for share in filter(None, hard)
             ),
         ]
         steps: list[Settings] = [
@@ -163,7 +165,7 @@ class Auto(Model):
         if task.auxiliary and is_shared(task, LSI_VIEW):
             objectives.append({"auxiliary": tuple(sorted(task.auxiliary))})
         return (
-            [{"against": "shown"} if shown else {"stop_by": self.measure}],
+            [{"against": "shown"} if shown else {"step": "block", "stop_by": self.measure}],
             steps,
             [{"diagonal_view": view} for view in words] or [{}],
             objectives,
@@ -184,7 +186,7 @@ class Auto(Model):
         begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
         if words := self.words(task):
             plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
-            more: list[Settings] = [{**plain, "form": "zero"}]
+            more: list[Settings] = [{**plain, **_ONE_BY_ONE, "form": "zero"}]
             if KNOWN["diagonal_view"] in words and self._has(KNOWN):
                 more.insert(0, {**plain, **KNOWN})
             begun[several + 1 : several + 1] = [(settings, None) for settings in more]
@@ -204,8 +206,11 @@ class Auto(Model):
         if settings.get("model") == Softmax.name:
             values = {name: value for name, value in settings.items() if name != "model"}
             return parse(Softmax, values)
-        kind = MultiTask if "auxiliary" in settings else Bilinear
-        return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
+        several = "auxiliary" in settings  # which learns triple by triple
+        own = {n: value for n, value in settings.items() if not several or n != "step"}
+        return parse(
+            MultiTask if several else Bilinear, {**_SAME, "dimensions": self.dimensions, **own}
+        )
 
     def words(self, task: Task) -> list[str]:
         """Return the views of the diagonal that a task has, or else those of translated words."""
@@ -258,7 +263,7 @@ class Auto(Model):
             "queries": list(halves.sizes),
             "untrained": [{"model": label(fit.model), "mean": mean} for fit, mean in unlearned],
         }
-        before = prior(_kind_of(task), len(task.train))
+        before = prior(kind_of(task), len(task.train))
         finalists: list[FittedModel] = []
         facts |= {"trials": [], "triples": 0}
         if worth(before, sum(halves.sizes)) >= LEAST:
@@ -388,11 +393,6 @@ def label(model: Model) -> str:
         if value != default[name] and name not in {*_SAME, *_SCHEDULE}
     )
     return " ".join([model.name, *differing])
-
-
-def _kind_of(task: Task) -> str:
-    """Return the kind of a task's queries, as `selection.expectation` knows it."""
-    return "documents" if task.same or not is_shared(task, LSI_VIEW) else "queries"
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -1,4 +1,4 @@
-"""The best training, or its sum with another model, as `models.choice.auto` chooses it."""
+"""What `models.choice.auto` is made of beside trials: sums of models, and the kind of a task."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.models.base import FittedModel, Model
+from ssi_core.models.choice.untrained import LSI_VIEW, is_shared
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
@@ -40,3 +41,8 @@ def best_sum(
 def parameters(model: Model) -> dict[str, Any]:
     """Return the hyper-parameters of a model by their names."""
     return {one.name: getattr(model, one.name) for one in fields(model)}
+
+
+def kind_of(task: Task) -> str:
+    """Return the kind of a task's queries, as `selection.expectation` knows it."""
+    return "documents" if task.same or not is_shared(task, LSI_VIEW) else "queries"

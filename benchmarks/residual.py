@@ -32,6 +32,8 @@ from ssi_core.tasks.training_part import training_part
 from ssi_core.types import Float64, Pairs, Task
 
 MEASURE = "map"
+WEIGHTS = (1.0, 0.0, 0.25, 0.5, 2.0)
+"""The first one stays, unless validation is clearly for another."""
 ROWS: Mapping[str, Mapping[str, Any]] = {
     "random": {},
     "half of the first 60": {"against": "first_stage", "hard_share": 0.5},
@@ -68,7 +70,7 @@ def measured(label: str, kind: str, task: Task, number: int, budget: int) -> dic
         note("BM25F", words, judge)
         for row, changes in ROWS.items():
             second = {"model": latent.name, **vars(replace(latent, **changes))}
-            model = Residual(({"model": "bm25f", **vars(words.model)}, second))
+            model = Residual(({"model": "bm25f", **vars(words.model)}, second), weights=WEIGHTS)
             fit = model.beside(learning, words, rng([seed]), FitOptions())
             note(row, fit, judge)
             for weight, one in zip(sorted(model.weights), fit.model.variants(fit), strict=True):

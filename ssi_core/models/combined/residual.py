@@ -48,8 +48,8 @@ class Residual(Parts):
         A model whose score is an inner product of words, such as "bm25f" or "tfidf", and a
         "bilinear" one, whose diagonal and length are set here.
     weights : list of float
-        Weights w of the second part, where 1 is the one that it learned with; with 0 the sum may
-        be the first part alone. Of several the first one is taken, unless another one has a mean on
+        Weights w of the second part, where 1 is the one that it learned with, and 0 leaves the
+        first part alone. Of several the first one is taken, unless another one has a mean on
         validation that is higher by more than the standard error of the difference.
     measure : str
         Mean that chooses the weight.
@@ -59,7 +59,7 @@ class Residual(Parts):
 
     name: ClassVar[str] = "residual"
     without: ClassVar[frozenset[str]] = Mixture.without | {"residual", "auto", "untrained"}
-    weights: Values[Weight] = (1.0, 0.0, 0.25, 0.5, 2.0)
+    weights: Values[Weight] = (0.0, 0.25, 0.5, 1.0, 2.0)
     measure: Mean = "map"
     tuning_queries: Count = 2_000
 

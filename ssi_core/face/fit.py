@@ -424,7 +424,8 @@ class _Clock:
         before = _spent()
         with progress.stage(name):
             yield
-        self.seconds[name] = round(_spent() - before, 2)
+        spent = self.seconds.get(name, 0.0) + _spent() - before
+        self.seconds[name] = round(spent, 2)
 
 
 def _spent() -> float:

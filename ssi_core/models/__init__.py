@@ -42,6 +42,7 @@ MODELS: Registry[type[Model]] = Registry(
         "trec_run": f"{_HERE}.trec_run:TrecRun",
         # Sums of two of these, and of the ranks of several.
         "mixture": f"{_HERE}.combined.mixture:Mixture",
+        "residual": f"{_HERE}.combined.residual:Residual",  # Gao et al. 2021
         "fusion": f"{_HERE}.combined.fusion:Fusion",  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
         "best_of": f"{_HERE}.combined.best_of:BestOf",

@@ -84,9 +84,9 @@ class ValidationHalves:
         """Return the mean of a trained model on the first half."""
         return float(self._values([self._choosing], fit).mean())
 
-    def mean_of_both(self, fit: Fitted) -> float:
-        """Return the mean of a model on both halves."""
-        return float(self._values([self._choosing, self._keeping], fit).mean())
+    def values_of_both(self, fit: Fitted) -> Float64:
+        """Return the measure of a model for each query of both halves."""
+        return self._values([self._choosing, self._keeping], fit)
 
     def mean_unlearned(self, fit: Fitted) -> float:
         """Return the mean of a model that learns nothing from pairs."""

@@ -1,7 +1,6 @@
 """Words of English that tell nothing of what a text is about."""
 
-ENGLISH = frozenset(
-    """
+_WORDS = """
     a about above across after afterwards again against all almost alone along already also
     although always am among amongst amoungst amount an and another any anyhow anyone anything
     anyway anywhere are around as at back be became because become becomes becoming been before
@@ -24,6 +23,7 @@ ENGLISH = frozenset(
     whenever where whereafter whereas whereby wherein whereupon wherever whether which while
     whither who whoever whole whom whose why will with within without would yet you your yours
     yourself yourselves
-    """.split()
-)
+"""
+
+ENGLISH = frozenset(_WORDS.split())
 """The 318 stop words of the information retrieval group of the University of Glasgow."""

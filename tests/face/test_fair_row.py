@@ -13,7 +13,8 @@ from ssi_core.models.choice.untrained import learns, title
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.lsi import LsiMixture
 from ssi_core.models.rm3 import Rm3
-from ssi_core.selection import validation_halves
+from ssi_core.selection import expectation, validation_halves
+from ssi_core.selection.expectation import Prior
 from tests.corpora import topical
 
 pytestmark = pytest.mark.trains
@@ -123,8 +124,10 @@ def test_the_higher_mean_wins_however_few_queries_there_are(task):
     class Means:
         """Validation of three queries, on which nothing is told apart."""
 
-        def mean_of_both(self, fit):
-            return fit.facts["mean"]
+        sizes = (2, 1)
+
+        def values_of_both(self, fit):
+            return np.full(3, fit.facts["mean"])
 
         def test(self, first, second, level):
             return validation_halves.Test(False, 0.5)
@@ -133,10 +136,42 @@ def test_the_higher_mean_wins_however_few_queries_there_are(task):
         return FittedModel(Bilinear(), {}, {}, {}, {"mean": mean})
 
     base = FittedModel(Bm25F(), {}, {}, {}, {"mean": 0.4})
-    chosen, p, why = auto._final(Means(), base, [one(0.39), one(0.41)])
+    even = Prior(0.0, 0.05)
+    chosen, p, why = auto._final(Means(), base, [one(0.39), one(0.41)], even)
     assert (chosen.facts["mean"], p) == (0.41, 0.5)
     assert "not told apart from" in why
-    chosen, _, why = auto._final(Means(), base, [one(0.39), one(0.4)])
+    chosen, _, why = auto._final(Means(), base, [one(0.39), one(0.4)], even)
     assert chosen is base
-    assert "no trained model is better" in why
+    assert "no trained model is expected to be better" in why
     assert np.isfinite(p)
+
+
+def test_what_others_gained_decides_where_queries_say_little(task):
+    """Three queries are a hundredth in favour; a hundred times as many would be believed."""
+    auto = ssi.SSI(auto=True).ranker()
+
+    class Means:
+        sizes = (2, 1)
+        queries = 3
+
+        def values_of_both(self, fit):
+            return np.full(self.queries, fit.facts["mean"])
+
+        def test(self, first, second, level):
+            return validation_halves.Test(False, 0.5)
+
+    base, better = (FittedModel(Bm25F(), {}, {}, {}, {"mean": mean}) for mean in (0.4, 0.41))
+    few, many = Means(), Means()
+    many.queries = 3000
+    others = Prior(-0.02, 0.02)
+    assert auto._final(few, base, [better], others)[0] is base
+    assert auto._final(many, base, [better], others)[0] is better
+    assert auto._final(few, base, [better], Prior(0.02, 0.02))[0] is better
+
+
+def test_nothing_is_trained_where_nothing_lets_expect_a_gain(task, monkeypatch):
+    monkeypatch.setitem(expectation.PRIORS, "documents", expectation._Line(-0.2, 0.0, 0.01))
+    fit = ssi.SSI(auto=True, dimensions=8, budget=1500).fit(task).fitted_
+    assert fit.facts["auto"]["trials"] == []
+    assert fit.facts["auto"]["triples"] == 0
+    assert "queries of validation tell little" in fit.facts["auto"]["reason"]

@@ -19,13 +19,16 @@ from ssi_core.kernels.training.structs import (
     Stepped,
     Turn,
     Work,
+    read_only,
 )
 from ssi_core.kernels.training.sweep import (
     HINGE,
+    SHARES,
     SKIPPED,
     TRIPLES,
     VIOLATED,
     Group,
+    draw_hard,
     rank_weight,
     sweep_of,
 )
@@ -266,20 +269,31 @@ def test_below_is_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 22.5  # chi square, 6 degrees, p = 0.001
 
 
+def naive_draw(state, documents, excluded, hard, share):
+    """The next state and a document: of a list, or any that is not excluded."""
+    if hard:
+        state, z = naive_splitmix(state)
+        if ((z >> 32) * SHARES) >> 32 < share:
+            state, z = naive_splitmix(state)
+            return state, hard[((z >> 32) * len(hard)) >> 32]
+    while True:
+        state, z = naive_splitmix(state)
+        n = ((z >> 32) * documents) >> 32
+        if n not in excluded:
+            return state, n
+
+
 def naive_sweep(
-    state, pairs, excluded, x, U, V, alpha, margin, rate, negatives, warp, steps, squares=None
-):
+    state, pairs, excluded, x, U, V, alpha, margin, rate, negatives, warp, steps, squares=None,
+    lists=None, share=0,
+):  # fmt: skip
     """The same algorithm with dense float64 vectors and Python sets; squares are AdaGrad's."""
     violated = 0
     for _ in range(steps):
         state, z = naive_splitmix(state)
         q, p = pairs[((z >> 32) * len(pairs)) >> 32]
         for n_tried in range(1, negatives + 1):
-            while True:
-                state, z = naive_splitmix(state)
-                n = ((z >> 32) * len(x)) >> 32
-                if n not in excluded[q]:
-                    break
+            state, n = naive_draw(state, len(x), excluded[q], lists and lists[q], share)
             uq, vp, vn = U.T @ x[q], V.T @ x[p], V.T @ x[n]
             if margin - (uq @ vp + alpha * x[q] @ x[p]) + uq @ vn + alpha * x[q] @ x[n] > 0:
                 dU, dV = np.outer(x[q], vp - vn), np.outer(x[p] - x[n], uq)
@@ -325,6 +339,34 @@ def test_sweep_agrees_with_the_naive_twin(negatives, warp):
     np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
     np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
     assert not p.U[:, N:].any()
+
+
+def test_hard_negatives_agree_with_the_naive_twin():
+    """A share of the draws is from the list of the query; of one without a list none."""
+    rng = np.random.default_rng(5)
+    naive, data = a_task(rng)
+    _, excluded, x = naive
+    lists = [
+        [n for n in np.argsort(-x @ x[q])[:9].tolist() if n not in excluded[q]] for q in range(20)
+    ]
+    lists[3] = []
+    start = np.cumsum([0] + [len(one) for one in lists])
+    share = SHARES // 3
+    data = data._replace(
+        shown_indptr=read_only(start),
+        shown=read_only(np.array(list(itertools.chain(*lists)), np.int32)),
+        share=read_only(np.array([share])),
+    )
+    p = Parameters(embedding(rng), embedding(rng), np.array([2.0], np.float32))
+    U, V = (np.array(a[:, :N], np.float64) for a in (p.U, p.V))
+    settings = Settings(np.float32(1), np.float32(0.02), np.float32(0), np.int64(3))
+    totals = swept(Group("low_rank", "alpha", draw_hard), p, data, 20, 99, settings, 300)
+    violated = naive_sweep(
+        99, *naive, U, V, 2.0, 1.0, 0.02, 3, False, 300, lists=lists, share=share
+    )
+    assert totals[VIOLATED] == violated > 30
+    np.testing.assert_allclose(p.U[:, :N], U, atol=1e-4)
+    np.testing.assert_allclose(p.V[:, :N], V, atol=1e-4)
 
 
 @pytest.mark.parametrize("tied", [False, True])

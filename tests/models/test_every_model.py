@@ -78,6 +78,12 @@ _ROWS = {
         ),
         "betas": (0.1, 1.0),
     },
+    "residual": {
+        "parts": (
+            {"model": "bm25f"},
+            {"model": "bilinear", "diagonal": "learned", "against": "first_stage"} | SMALL,
+        ),
+    },
     "fusion": {
         "parts": (
             {"model": "bm25"},

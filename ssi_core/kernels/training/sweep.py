@@ -26,6 +26,8 @@ from ssi_core.kernels.training.turns import Taker, begin
 from ssi_core.kernels.training.warp import rank_weight
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
+SHARES = 1 << 20
+"""Draws of which `draw_hard` takes ``data.share`` from a list."""
 
 
 @jit
@@ -57,6 +59,15 @@ def draw_shown(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) 
     return np.int64(data.shown[first + below(state, last - first)])
 
 
+@jit
+def draw_hard(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
+    """Draw a share of the time from what query ``q`` lists; else, and where nothing is, any."""
+    first, last = data.shown_indptr[q], data.shown_indptr[q + 1]
+    if first == last or below(state, SHARES) >= data.share[0]:
+        return draw_negative(data, n_documents, q, state)
+    return np.int64(data.shown[first + below(state, last - first)])
+
+
 class Group(NamedTuple):
     """Objectives that share a triple: the first, and whether there is a second.
 
@@ -64,7 +75,7 @@ class Group(NamedTuple):
     ----------
     form, diagonal : str
         Keys of `FORMS` and `DIAGONALS`, of the first objective.
-    draw : `draw_negative`, `draw_weighted` or `draw_shown`
+    draw : `draw_negative`, `draw_weighted`, `draw_shown` or `draw_hard`
         Kernel that draws negatives.
     second : bool
         Of a group of the form "per_document": both objectives have the map of queries U and the

@@ -11,7 +11,18 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.arrays import ArraySpec, ArraySpecs
-from ssi_core.bounds import Count, Part, Rate, RateOrNone, Tries, Triples, Values, Weight
+from ssi_core.bounds import (
+    Count,
+    Part,
+    Rate,
+    RateOrNone,
+    Share,
+    Times,
+    Tries,
+    Triples,
+    Values,
+    Weight,
+)
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.kernels.sparse import padded
@@ -20,6 +31,7 @@ from ssi_core.models.base import FittedModel, Model, Side, SideOfTask
 from ssi_core.remedies import typed
 from ssi_core.resources import Cost
 from ssi_core.training.fitting import several
+from ssi_core.training.hard import memory_of_lists
 from ssi_core.training.sgd import memory_by_weight
 from ssi_core.types import BadInput, Task, TextMatrix, Texts
 
@@ -56,7 +68,15 @@ class Trained(Model):
     against : str
         "random": d- is any document. "shown": d- is one that was shown to the query, where the task
         knows what was shown (`types.Pairs`); validation is then on slates. A task whose weights are
-        relevance times showings needs "shown".
+        relevance times showings needs "shown". "first_stage": a share of the d- are from the head
+        of the order that the diagonal gives before it learns, ``sum_i q_i d_i``, the others any
+        (`training.hard`). Only training pairs are left out of that order. Of further tasks d- is
+        any document.
+    hard_share : float or list of float
+        With "first_stage": the share; of several values validation chooses.
+    hard_depth, hard_skip : int
+        With "first_stage": so many documents are drawn from, and so many before them left out, for
+        what comes first may be right without a pair that says so.
     negatives_power : float or list of float
         d- is drawn by ``(1 + n)^power``, where n training pairs lead to it; 0: uniformly. What is
         linked to often is then no better than what is not, all else being equal: the score learns
@@ -103,7 +123,10 @@ class Trained(Model):
     rate_by: Literal["training", "validation"] = "training"
     margin: Weight | Values[Weight] = 1.0
     negatives: Tries = 1
-    against: Literal["random", "shown"] = "random"
+    against: Literal["random", "shown", "first_stage"] = "random"
+    hard_share: Share | Values[Share] = 0.5
+    hard_depth: Count = 60
+    hard_skip: Times = 0
     negatives_power: Weight | Values[Weight] = 0.0
     warp: bool = False
     epoch: Triples | Literal["passes"] = 50_000
@@ -123,12 +146,15 @@ class Trained(Model):
     def __post_init__(self) -> None:
         """Refuse a draw of d- that is not made."""
         super().__post_init__()
-        if self.against == "shown" and any(several(self.negatives_power)):
+        if self.against != "random" and any(several(self.negatives_power)):
             raise ValueError(f"negatives_power={self.negatives_power}: expected against='random'")
+        if self.against == HARD and self.diagonal == "none":
+            raise ValueError(f"against={HARD!r} needs an order to begin with: a diagonal")
 
     def searched(self) -> dict[str, tuple[float, ...]]:
         """Return the values of each setting that validation chooses from."""
-        return {name: several(getattr(self, name)) for name in ("alpha", "margin", POWER)}
+        names = ("alpha", "margin", POWER, *([SHARE] if self.against == HARD else []))
+        return {name: several(getattr(self, name)) for name in names}
 
     def views(self) -> set[str]:
         """View of W, and of the diagonal, unless there is none."""
@@ -154,12 +180,12 @@ class Trained(Model):
                 f"task {task.path}: against = 'shown' needs to know what was shown; a task of "
                 "clicks does, others do not. Learn against 'random' documents."
             )
-        if self.against == "random" and task.train.weighing == "shown":
+        if self.against != "shown" and task.train.weighing == "shown":
             raise BadInput(
                 f"task {task.path}: its weights are relevance times showings ("
                 f"{typed('clicks', 'inverse')}). "
-                "Against 'random' documents they teach what was shown most. Learn against 'shown', "
-                f"or ingest the clicks with {typed('clicks', 'weighted')}."
+                f"Against {self.against!r} documents they teach what was shown most. Learn against "
+                f"'shown', or ingest the clicks with {typed('clicks', 'weighted')}."
             )
 
     def cost(self, task: Task, threads: int = 1) -> Cost:
@@ -182,6 +208,8 @@ class Trained(Model):
             for side in _SIDES
         )
         scratch += memory_by_weight(task.train)
+        if self.against == HARD:
+            scratch += memory_of_lists(len(task.queries), self.hard_depth)
         return Cost(2 * size + scratch + (3 if self.curves else 2) * ranking, 5 * size)
 
     def parameter_bytes(self, task: Task) -> int:
@@ -220,7 +248,7 @@ class Trained(Model):
         return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
 
 
-POWER = "negatives_power"
+POWER, SHARE, HARD = "negatives_power", "hard_share", "first_stage"
 
 _SIDES: tuple[SideOfTask, ...] = ("train", "valid", "test")
 

@@ -12,12 +12,13 @@ from ssi_core.kernels.sparse import aligned_empty, halved, padded
 from ssi_core.kernels.training.adagrad import first_squares
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Squares, read_only
 from ssi_core.kernels.training.sweep import Group as Kernels
-from ssi_core.kernels.training.sweep import draw_negative, draw_shown, draw_weighted
+from ssi_core.kernels.training.sweep import draw_hard, draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted
 from ssi_core.models.bilinear.terms import rows_of_maps
-from ssi_core.models.bilinear.trained import POWER, Trained
+from ssi_core.models.bilinear.trained import HARD, POWER, SHARE, Trained
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.fitting import several
+from ssi_core.training.hard import with_hard, with_share
 from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, in_runs, training_data
 from ssi_core.types import Float32, Task, View
 
@@ -44,6 +45,7 @@ class Training(Generic[T]):
         sides = (task.queries, task.documents)
         self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
         self.arrays, self._live = model.keeper(task), model.keeper(task, live=True)
+        self._hard: Data | None = None
         self._observe: dict[str, Callable[[Parameters], float]] = {}
         self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
         self.train = self._judge(known, "train")
@@ -112,10 +114,22 @@ class Training(Generic[T]):
             draw = draw_weighted
         elif self.model.against == "shown":
             draw = draw_shown
+        elif self.model.against == HARD:
+            draw = draw_hard
         return Kernels(form, diagonal, draw)
 
     def drawn(self, task: Task, data: Data, settings: Mapping[str, Any]) -> Data:
         """Return the data of a task with the documents that d- is drawn from, unless uniformly."""
+        model = self.model
+        if model.against == HARD:
+            if task is not self.task:
+                return with_share(data, 0)
+            if self._hard is None:
+                depth, skip = model.hard_depth, model.hard_skip
+                self._hard = with_hard(
+                    data, self.words, depth=depth, skip=skip, threads=self._threads
+                )
+            return with_share(self._hard, settings[SHARE])
         if not any(several(self.model.negatives_power)):
             return data
         return data._replace(places=read_only(by_in_degree(task, settings[POWER])))

@@ -6,10 +6,12 @@ three times the triples. The best, and the best whose diagonal reads other weigh
 their end: what leads early need not lead late, and two such models have a better sum. The first
 half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
 the best model that learns nothing from pairs, goes to the final, and so does a model of documented
-settings, where some are given. What has the highest mean on both halves is taken, the best
-untrained model included. Whether what is taken is better than that one is tested on the second
-half, which had no part in the choice, and said; the test decides nothing, for few queries tell
-nothing apart, and most pairs teach something.
+settings, where some are given. What is expected to gain most over the best untrained model is
+taken, by the differences on both halves and by what other collections gained with as many pairs
+(`selection.expectation`); that one, if nothing is. Where neither the number of pairs nor that of
+the queries lets expect a gain, no training is begun. Whether what is taken is better is tested on
+the second half, which had no part in the choice, and said; the test decides nothing, for few
+queries tell nothing apart.
 """
 
 from __future__ import annotations
@@ -22,16 +24,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ssi_core.bounds import Count, Dimensions, Mean, Part, Rate, Triples, Values, Weight
+from ssi_core.bounds import Count, Dimensions, Mean, Part, Rate, Share, Triples, Values, Weight
 from ssi_core.estimator import parse
 from ssi_core.models.base import FitOptions, FittedModel, Model, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.multi_task import MultiTask
+from ssi_core.models.bilinear.trained import HARD
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.combined.residual import Residual
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.cl_lsi import ClLsi
@@ -40,6 +45,7 @@ from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.rm3 import Rm3
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
+from ssi_core.selection.expectation import LEAST, Prior, expected, prior, worth
 from ssi_core.selection.rounds import JOINED, KINDS, PLAIN, Step, TrialResult
 from ssi_core.selection.star import Factors, Place, Settings, joined, star
 from ssi_core.selection.validation_halves import ValidationHalves
@@ -53,6 +59,7 @@ _SAME: Settings = {
     "rate_by": "validation",
 }
 _WARP: Settings = {"negatives": 50, "warp": True}
+_ONE_BY_ONE: Settings = {"step": "triple"}
 _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
 KNOWN: Settings = {
@@ -68,7 +75,6 @@ KNOWN: Settings = {
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
-_BETAS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _OF_MATES: tuple[Settings, ...] = tuple(
     {"model": "softmax", "view": LSI_VIEW, "temperature": temperature, "rates": (rate,)}
     for temperature in (0.1, 0.05)
@@ -99,12 +105,15 @@ class Auto(Model):
         One-sided p (paired randomisation) below which a trained model is called better than the
         best untrained one.
     documented : mapping
-        Settings of a `Bilinear` that is trained as they say, whatever the trials come to; empty:
-        none.
+        Settings of a `Bilinear` that is trained as they say, whatever the trials come to; where
+        people type, its latent part beside BM25F (`Residual`). Empty: none.
     dimensions : int
         Rank of U and V.
     validation_queries : int
         Queries of validation that choose, both halves together.
+    hard_share : list of float
+        Shares of d- from the head of the diagonal's first order that are tried, beside none, where
+        queries are no documents; 0 tries none. See `Bilinear`.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
         Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
         each other value in the place of a first. The diagonal is a weight for each word or one of
@@ -127,6 +136,7 @@ class Auto(Model):
     margin: Values[Weight] = (0.03, 0.1, 0.3)
     rates: Values[Rate] = (0.05, 0.02)
     negatives_power: Values[Weight] = (0.0, 0.5)
+    hard_share: Values[Share] = (0.5,)
 
     def factors(self, task: Task) -> Factors:
         """Return the values of each thing that is tried on a task, the most important first.
@@ -135,6 +145,15 @@ class Auto(Model):
         """
         words = self.words(task)
         shown = task.train.weighing == "shown"  # no negative is drawn by a power of the in-degree
+        # Of whole documents hard d- lead early, and are behind in the end.
+        hard = () if shown or task.same or not words else self.hard_share
+        negatives: list[Settings] = [
+            *({"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)),
+            *(
+                {"negatives_power": 0.0, "against": HARD, "hard_share": share, **_ONE_BY_ONE}
+                for share in filter(None, hard)
+            ),
+        ]
         steps: list[Settings] = [
             {**loss, "rates": (round(rate * share, 9),)}
             for rate in self.rates
@@ -146,12 +165,12 @@ class Auto(Model):
         if task.auxiliary and is_shared(task, LSI_VIEW):
             objectives.append({"auxiliary": tuple(sorted(task.auxiliary))})
         return (
-            [{"against": "shown"} if shown else {"stop_by": self.measure}],
+            [{"against": "shown"} if shown else {"step": "block", "stop_by": self.measure}],
             steps,
             [{"diagonal_view": view} for view in words] or [{}],
             objectives,
             *([{name: value} for value in getattr(self, name)] for name in ("margin", "view")),
-            [{"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)],
+            negatives,
             kinds,
         )
 
@@ -167,7 +186,7 @@ class Auto(Model):
         begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
         if words := self.words(task):
             plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
-            more: list[Settings] = [{**plain, "form": "zero"}]
+            more: list[Settings] = [{**plain, **_ONE_BY_ONE, "form": "zero"}]
             if KNOWN["diagonal_view"] in words and self._has(KNOWN):
                 more.insert(0, {**plain, **KNOWN})
             begun[several + 1 : several + 1] = [(settings, None) for settings in more]
@@ -187,8 +206,11 @@ class Auto(Model):
         if settings.get("model") == Softmax.name:
             values = {name: value for name, value in settings.items() if name != "model"}
             return parse(Softmax, values)
-        kind = MultiTask if "auxiliary" in settings else Bilinear
-        return parse(kind, {**_SAME, "dimensions": self.dimensions, **settings})
+        several = "auxiliary" in settings  # which learns triple by triple
+        own = {n: value for n, value in settings.items() if not several or n != "step"}
+        return parse(
+            MultiTask if several else Bilinear, {**_SAME, "dimensions": self.dimensions, **own}
+        )
 
     def words(self, task: Task) -> list[str]:
         """Return the views of the diagonal that a task has, or else those of translated words."""
@@ -241,51 +263,98 @@ class Auto(Model):
             "queries": list(halves.sizes),
             "untrained": [{"model": label(fit.model), "mean": mean} for fit, mean in unlearned],
         }
+        before = prior(kind_of(task), len(task.train))
+        finalists: list[FittedModel] = []
+        facts |= {"trials": [], "triples": 0}
+        if worth(before, sum(halves.sizes)) >= LEAST:
+            finalists = self._finalists(halves, seed, unlearned, options, facts)
+        chosen, p, why = self._final(halves, base, finalists, before)
+        choice = label(chosen.model)
+        chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
+        chosen.facts.setdefault("triples", 0)
+        return chosen
+
+    def _finalists(
+        self,
+        halves: ValidationHalves,
+        seed: int,
+        unlearned: Sequence[tuple[FittedModel, float]],
+        options: FitOptions,
+        facts: dict[str, Any],
+    ) -> list[FittedModel]:
+        """Return the best of the trials, or a sum, and the documented settings; add facts."""
+        task = halves.learning
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
             kept = options.checkpoint or Path(place)
             trials = Trials(self, halves, seed, replace(options, checkpoint=kept))
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
         facts["triples"] = sum(one.triples for one in trials.done)
-        finalists = []
-        if trained:
-            # A sum has no sums among its parts, and asks for one ranking of a query.
-            single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
-            words, _ = max(single, key=lambda one: one[1])
-            finalists.append(self._mixed(task, halves, trained, words))
+        # A sum has no sums among its parts, and asks for one ranking of a query.
+        single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
+        words, _ = max(single, key=lambda one: one[1])
+        documented = []
         if self.documented and is_shared(task, LSI_VIEW):
-            finalists.append(self._documented(halves, seed, options))
-            facts["triples"] += finalists[-1].facts["triples"]
-        chosen, p, why = self._final(halves, base, finalists)
-        choice = label(chosen.model)
-        chosen.facts.update(choice=choice, auto={**facts, "p": p, "reason": why})
-        chosen.facts.setdefault("triples", 0)
-        return chosen
+            documented.append(self._documented(halves, seed, words, options))
+            facts["triples"] += documented[0].facts["triples"]
+        if not trained:
+            return documented
+        others = [fit for fit in documented if not isinstance(fit.model, Mixture)]
+        return [best_sum(task, halves, [*trained, *others], words), *documented]
 
-    def _documented(self, halves: ValidationHalves, seed: int, options: FitOptions) -> FittedModel:
-        """Train the model of the documented settings; another process, or an earlier run, may."""
+    def _documented(
+        self, halves: ValidationHalves, seed: int, words: FittedModel, options: FitOptions
+    ) -> FittedModel:
+        """Train the model of the documented settings; another process, or an earlier run, may.
+
+        Where people type and documents have fields, it is the latent part of such a model beside
+        BM25F.
+        """
         state = options.checkpoint and options.checkpoint / "documented"
         of_its_own = replace(options, checkpoint=state, watch=None)
-        task = halves.learning
+        task, rng = halves.learning, np.random.default_rng(seed)
         of_shown = {"against": "shown", "stop_by": "rank_loss"}
         changes = of_shown if task.train.weighing == "shown" else {}
         model = parse(Bilinear, {**self.documented, **changes})
-        return model.learn(task, np.random.default_rng(seed), of_its_own)
+        if not isinstance(words.model, Bm25F) or task.same:
+            return model.learn(task, rng, of_its_own)
+        first = {"model": words.model.name, **parameters(words.model)}
+        second = {"model": model.name, **parameters(model)}
+        # What words lack is learned soon, and a lower rate adds nothing to it.
+        residual = Residual((first, {**second, "decays": 0}), measure=self.measure)
+        return residual.beside(task, words, rng, of_its_own)
 
     def _final(
-        self, halves: ValidationHalves, base: FittedModel, finalists: Sequence[FittedModel]
+        self,
+        halves: ValidationHalves,
+        base: FittedModel,
+        finalists: Sequence[FittedModel],
+        before: Prior,
     ) -> tuple[FittedModel, float, str]:
-        """Return the finalist or the untrained model of the higher mean, p, and why."""
+        """Return the finalist of the highest expected gain, or the untrained model; p, and why."""
         if not finalists:
-            return base, 1.0, "no training went well"
-        means = [halves.mean_of_both(fit) for fit in finalists]
-        best, mean = finalists[int(np.argmax(means))], max(means)
-        least = halves.mean_of_both(base)
+            queries = sum(halves.sizes)
+            return (
+                base,
+                1.0,
+                (
+                    f"no training went well, or is expected to: {queries} queries of validation "
+                    f"tell little, and so many pairs of this kind gain {before.mean:+.3f} elsewhere"
+                ),
+            )
+        least = halves.values_of_both(base)
+        values = [halves.values_of_both(fit) for fit in finalists]
+        gains = [expected(before, one - least) for one in values]
+        n = int(np.argmax(gains))
+        best = finalists[n]
         better, p = halves.test(best, base, self.level)
-        figures = f"{mean:.3f} beside {least:.3f} on validation"
-        if mean <= least:
-            return base, p, f"no trained model is better ({figures})"
-        how = "better than" if better else "higher than, though not told apart from,"
+        figures = (
+            f"{values[n].mean():.3f} beside {least.mean():.3f} on validation, {gains[n]:+.3f} "
+            f"expected where others gained {before.mean:+.3f}"
+        )
+        if gains[n] <= 0:
+            return base, p, f"no trained model is expected to be better ({figures})"
+        how = "better than" if better else "not told apart from, but expected to be better than,"
         on = "on the half of the queries that had no part in the choice"
         return best, p, f"{how} the best untrained model ({figures}; p {p:.2g} {on})"
 
@@ -306,32 +375,6 @@ class Auto(Model):
     def _halves(self, task: Task, options: FitOptions) -> ValidationHalves:
         return ValidationHalves(task, self.measure, self.validation_queries, options.threads)
 
-    def _mixed(
-        self,
-        task: Task,
-        halves: ValidationHalves,
-        trained: Sequence[FittedModel],
-        base: FittedModel,
-    ) -> FittedModel:
-        """Return the best training, or its sum with another model where that is better.
-
-        The other one is the untrained model, or a training of another kind.
-        """
-        winner, best, sum_ = trained[0], halves.mean(trained[0]), None
-        weights = [(1.0, beta) for beta in _BETAS]
-        for other in (base, *trained[1:]):
-            means = halves.means_of_sums(winner, other, weights, learned=True)
-            n = int(np.argmax(means))
-            if means[n] > best:
-                best, sum_ = means[n], (other, weights[n][1])
-        if sum_ is None:
-            return winner
-        other, beta = sum_
-        parts = tuple(
-            {"model": fit.model.name, **_parameters(fit.model)} for fit in (winner, other)
-        )
-        return Mixture(parts, betas=_BETAS).sum_of(task, (winner, other), beta)
-
 
 def label(model: Model) -> str:
     """Return a model in words: its name, and what is not as it is by default.
@@ -346,7 +389,7 @@ def label(model: Model) -> str:
     default = {one.name: one.default for one in fields(model)}
     differing = (
         f"{name}={value}"
-        for name, value in _parameters(model).items()
+        for name, value in parameters(model).items()
         if value != default[name] and name not in {*_SAME, *_SCHEDULE}
     )
     return " ".join([model.name, *differing])
@@ -355,7 +398,3 @@ def label(model: Model) -> str:
 def _seed(rng: np.random.Generator) -> int:
     """Return the seed of all trainings: the first that is drawn."""
     return int(rng.integers(2**63))
-
-
-def _parameters(model: Model) -> dict[str, Any]:
-    return {one.name: getattr(model, one.name) for one in fields(model)}

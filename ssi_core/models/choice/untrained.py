@@ -22,7 +22,7 @@ from ssi_core.models.rm3 import Rm3
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
 from ssi_core.selection.validation_halves import ValidationHalves
-from ssi_core.types import Task
+from ssi_core.types import Float32, Task
 from ssi_core.views.names import COUNTS, FIELDS
 
 LSI_VIEW = "sublinear"
@@ -168,10 +168,13 @@ def untrained(
     cosines = [fitted(TfIdf(view), task, {}) for view in views]
     for fit in cosines:
         yield fit, halves.mean_unlearned(fit)
-    if is_shared(task, COUNTS) or FIELDS in task.documents.views:
-        yield from _of_words(task, cosines, halves, rng)
+    vectors = None
     if is_shared(task, LSI_VIEW):
-        yield from _with_lsi(task, cosines, halves, rng)
+        vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
+    if is_shared(task, COUNTS) or FIELDS in task.documents.views:
+        yield from _of_words(task, cosines, vectors, halves, rng)
+    if vectors is not None:
+        yield from _with_lsi(task, cosines, vectors, halves)
     else:
         yield from _of_mates(task, halves, rng)
 
@@ -185,7 +188,11 @@ def strongest(
 
 
 def _of_words(
-    task: Task, cosines: Iterable[FittedModel], halves: ValidationHalves, rng: np.random.Generator
+    task: Task,
+    cosines: Iterable[FittedModel],
+    vectors: Float32 | None,
+    halves: ValidationHalves,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[FittedModel, float]]:
     options = FitOptions(threads=halves.threads)
     with_fields = FIELDS in task.documents.views
@@ -204,8 +211,7 @@ def _of_words(
         popular, mean = _sum(task, best, links, _POPULARITY, halves, learned=True)
         # Training queries know these links: what they add is measured on validation alone.
         yield popular, halves.mean_unlearned(best) + mean - halves.mean(best)
-    if with_fields and is_shared(task, LSI_VIEW):
-        vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
+    if with_fields and vectors is not None:
         n = min(DIMENSIONS[0], vectors.shape[1])
         lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()})
         yield _sum(task, words, lsi, _OF_LSI, halves, learned=False)
@@ -234,9 +240,8 @@ def is_shared(task: Task, view: str) -> bool:
 
 
 def _with_lsi(
-    task: Task, cosines: Iterable[FittedModel], halves: ValidationHalves, rng: np.random.Generator
+    task: Task, cosines: Iterable[FittedModel], vectors: Float32, halves: ValidationHalves
 ) -> Iterator[tuple[FittedModel, float]]:
-    vectors = leading_vectors(task.documents.matrix(LSI_VIEW), DIMENSIONS, rng).vectors
     ranks = sorted({min(n, vectors.shape[1]) for n in DIMENSIONS})
     parts = [fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()}) for n in ranks]
     weights = [(1 - alpha, alpha) for alpha in _ALPHAS]

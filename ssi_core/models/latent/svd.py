@@ -122,8 +122,8 @@ def leading_vectors(
     if wide:
         # From left to right vectors; a singular value of zero has none.
         vectors = products.transposed(vectors)
-        lengths = np.linalg.norm(vectors, axis=0)
-        vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
     return Factors(_signed(vectors), dimensions, residual)
 
 
@@ -172,9 +172,9 @@ def leading_eigenvectors(
 
 
 def _signed(vectors: Float64) -> Float32:
-    """Turn columns so that the largest entry of each is positive."""
-    largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(vectors.shape[1])]
-    return np.ascontiguousarray(vectors * np.where(largest < 0, -1.0, 1.0), np.float32)
+    """Turn columns, in place, so that the largest entry of each is positive."""
+    vectors *= np.where(-vectors.min(axis=0) > vectors.max(axis=0), -1.0, 1.0)
+    return np.ascontiguousarray(vectors, np.float32)
 
 
 def _lanczos(
@@ -235,7 +235,7 @@ def memory_of(shape: tuple[int, int], most: int) -> int:
     columns = size if size <= max(_DENSE, 2 * most) else _capacity(size, most, _BASIS_BYTES)
     basis = 8 * size * (columns + 5 * _BLOCK + most)
     # The longer side has products of a block, and all vectors, only where it is that of words.
-    wide = 3 * _BLOCK + 3 * most if shape[0] < shape[1] else 0
+    wide = 3 * _BLOCK + 2 * most if shape[0] < shape[1] else 0
     return basis + 4 * 8 * columns**2 + 8 * longest * wide + 8 * shape[0]
 
 

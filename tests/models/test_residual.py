@@ -1,0 +1,152 @@
+"""A latent part that learns beside an order of words which stays as it is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import ssi_core as ssi
+from ssi_core.evaluation.evaluate import Validator
+from ssi_core.models.base import FitOptions, UnfitStart
+from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25f import Bm25F, settings_of, without_anchors
+from ssi_core.models.combined import residual
+from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.combined.parts import fitted_parts
+from ssi_core.models.combined.residual import EXACT, Residual, with_exact
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.selection.validation_halves import ValidationHalves
+from ssi_core.tasks.task import open_task
+from ssi_core.types import BadInput
+from tests.corpora import topical
+
+pytestmark = pytest.mark.trains
+
+LATENT = {
+    "model": "bilinear", "view": "sublinear", "dimensions": 8, "rates": (0.1,), "epoch": 2_000,
+    "budget": 6_000, "margin": 0.3, "negatives": 4,
+}  # fmt: skip
+MODEL = Residual(
+    ({"model": "tfidf", "view": "sublinear"}, LATENT), weights=(1.0, 0.0, 0.25, 0.5, 2.0)
+)
+
+
+@pytest.fixture(scope="module")
+def task(task_dir):
+    return open_task(task_dir)
+
+
+@pytest.fixture(scope="module")
+def fit(task):
+    return MODEL.fit(task, np.random.default_rng(0))
+
+
+def scores(fit, task):
+    queries, documents = fit.embed_queries(task.queries), fit.embed_documents(task.documents)
+    return (queries.sparse @ documents.sparse.T).toarray(), queries.dense @ documents.dense.T
+
+
+def test_the_order_of_words_stays_as_it_was_and_documents_have_one_length(task, fit):
+    assert isinstance(fit.model, Mixture)
+    rows = task.queries.matrix("sublinear")
+    exact, _ = scores(fit, task)
+    np.testing.assert_allclose(exact, (rows @ task.documents.matrix("sublinear").T).toarray())
+    lengths = np.linalg.norm(fit.embed_documents(task.documents).dense, axis=1)
+    np.testing.assert_allclose(lengths[lengths > 0], lengths.max(), rtol=1e-4)
+    learned = task.documents.matrix("sublinear") @ fit.arrays["part_2_V"]
+    mean = np.linalg.norm(learned, axis=1).mean()
+    assert fit.arrays["part_2_length"][0] == pytest.approx(mean, rel=1e-5)
+
+
+def test_the_scale_makes_the_best_score_of_a_training_query_1(task):
+    first = Bm25().fit(task, np.random.default_rng(0))
+    known, scale = with_exact(task, first)
+    asked = np.unique(task.train.rows[:, 0])
+    products = known.queries.matrix(EXACT) @ known.documents.matrix(EXACT).T
+    assert products.toarray()[asked].max(axis=1).mean() == pytest.approx(1, rel=1e-4)
+    assert scale < 0.5
+    assert EXACT not in task.queries.views
+
+
+def test_the_latent_part_is_that_of_a_training_beside_the_fixed_order(task, fit):
+    """The same bits as a training whose diagonal reads the scaled vectors of the first part."""
+    first = MODEL.models()[0].fit(task, np.random.default_rng(0))
+    known, _ = with_exact(task, first)
+    model = Bilinear(
+        **{n: v for n, v in LATENT.items() if n != "model"},
+        diagonal="identity", diagonal_view=EXACT,
+    )  # fmt: skip
+    beside = model.fit(known, np.random.default_rng(0))
+    for name in ("U", "V"):
+        np.testing.assert_array_equal(fit.arrays[f"part_2_{name}"], beside.arrays[name])
+
+
+def test_the_first_weight_stays_unless_another_is_clearly_better(task, monkeypatch):
+    heavy = dataclasses.replace(MODEL, weights=(1000.0, 0.0)).fit(task, np.random.default_rng(0))
+    by_weight = heavy.facts["by_weight"]
+    assert by_weight["0.0"] > by_weight["1000.0"]
+    assert heavy.facts["weight"] == 0.0
+    monkeypatch.setattr(residual, "is_clearly_higher", lambda a, b: False)
+    kept = dataclasses.replace(MODEL, weights=(1000.0, 0.0)).fit(task, np.random.default_rng(0))
+    assert kept.facts["weight"] == 1000.0
+    assert Residual(MODEL.parts).weights[0] == 0.0
+
+
+def test_the_weight_is_chosen_by_the_measure_that_is_asked(task, fit):
+    validator = Validator(task, "valid", 2_000)
+    for weight, variant in zip(sorted(MODEL.weights), fit.model.variants(fit), strict=True):
+        mean = validator.measures(variant)["map"]
+        assert fit.facts["by_weight"][str(weight)] == pytest.approx(mean, abs=1e-6)
+
+
+def test_words_of_training_links_do_not_help_while_they_are_learned(tmp_path, monkeypatch):
+    """They stand in the field of anchors, where they find their document by themselves."""
+    texts, links = topical()
+    task = ssi.Task.of(ssi.read(texts, links, out=tmp_path / "docs"), "link", out=tmp_path / "task")
+    exact = Bm25F(anchors=(5.0,)).fit(task.data, np.random.default_rng(0))
+    before, after = settings_of(exact), settings_of(without_anchors(exact))
+    assert before == {**after, "anchors": 5.0}
+    assert after["anchors"] == 0.0
+    seen = []
+
+    def noted(task, exact, threads):
+        seen.append(settings_of(exact))
+        return with_exact(task, exact, threads)
+
+    monkeypatch.setattr(residual, "with_exact", noted)
+    model = Residual(({"model": "bm25f"}, LATENT))
+    fit = model.beside(task.data, exact, np.random.default_rng(0), FitOptions())
+    assert seen == [after]
+    assert settings_of(fitted_parts(fit)[0]) == before
+
+
+def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fields(tmp_path):
+    texts = [
+        {"id": str(n), "title": f"page {n}", "text": f"{'car auto' if n % 2 else 'moon sky'} {n}"}
+        for n in range(80)
+    ]
+    task = ssi.Task.of(ssi.read(texts, out=tmp_path / "docs"), "self", out=tmp_path / "task").data
+    auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
+    halves = ValidationHalves(task, "map", 100)
+    words = Bm25F().fit(halves.learning, np.random.default_rng(0))
+    fit = auto._documented(halves, 0, words, FitOptions())
+    assert [one.name for one in fit.model.models()] == ["bm25f", "bilinear"]
+    cosine = TfIdf().fit(halves.learning, np.random.default_rng(0))
+    assert auto._documented(halves, 0, cosine, FitOptions()).model.name == "bilinear"
+
+
+@pytest.mark.parametrize("parts", [({"model": "bm25f"},), ({"model": "bm25f"}, {"model": "bm25"})])
+def test_it_needs_an_order_and_a_bilinear_model(parts):
+    with pytest.raises(ValueError, match="the second of the model 'bilinear'"):
+        Residual(parts)
+
+
+def test_an_order_of_vectors_is_refused(task):
+    with pytest.raises(BadInput, match="no inner product of words"):
+        Residual(({"model": "lsi", "dimensions": (4,)}, LATENT)).fit(task, np.random.default_rng(0))
+
+
+def test_it_begins_anew(task, fit):
+    with pytest.raises(UnfitStart, match="begins anew"):
+        MODEL.fit(task, np.random.default_rng(0), start=fit)

@@ -123,6 +123,10 @@ class Session:
         with contextlib.suppress(OSError):
             os.write(self._terminal, b"\x03")
 
+    def read_to_the_end(self, timeout=None):
+        """Wait until all that was written has been read, where the command is about to end."""
+        self._reader.join(timeout)
+
     def ended(self, timeout=None):
         """Return the exit code of the command, once it has ended and all of it was read."""
         code = self.process.wait(timeout)

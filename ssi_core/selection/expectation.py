@@ -67,9 +67,9 @@ def expected(before: Prior, differences: Float64) -> float:
 
     >>> before = Prior(-0.01, 0.02)
     >>> round(expected(before, np.array([0.1, 0.3])), 4)
-    -0.0079
+    -0.0056
     >>> round(expected(before, np.tile([0.1, 0.3, -0.2], 400)), 2)
-    0.05
+    0.06
     """
     q = len(differences)
     precision = q / _variance(q, float(((differences - differences.mean()) ** 2).sum()))

@@ -32,6 +32,8 @@ ALLOWED = {
     "corpus/clicks/shards.py": WORK,
     "corpus/clicks/texts.py": PARTS,
     "guests/off_policy/visits.py": PARTS,
+    "guests/site/ranking.py": "files of a site's search, which 'ssi site' writes",
+    "guests/site/writing.py": "programs of this package, and the sizes of files that were written",
     "datasets/wikispeedia_clicks.py": WORK,
     "datasets/smart.py": NAMED,
     "datasets/wikipedia/download.py": "bytes fetched now, compared with a published checksum",

@@ -103,11 +103,11 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def press(self, key):
-        code = {"Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, "/": 191}[key]
+        codes = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9, "/": 191}
         text = {"Enter": "\r", "/": "/"}.get(key, "")
         for kind in ("keyDown", "keyUp"):
             own = {"text": text} if kind == "keyDown" else {}
-            pressed = {"key": key, "code": key, "windowsVirtualKeyCode": code, **own}
+            pressed = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key], **own}
             self.call("Input.dispatchKeyEvent", type=kind, **pressed)
 
     def picture(self, path):

@@ -152,6 +152,7 @@ class Typist:
             file.flush()
             print(file.name, file=orders, flush=True)
             if not answers.readline():
+                self.terminals[-1].read_to_the_end(60)
                 raise Failed("Python has ended")
 
     def leave(self):

@@ -29,7 +29,7 @@ def kinds(hint):
             yield from kinds(option)
 
 
-ZERO_IS_A_NUMBER = {"decays"}
+ZERO_IS_A_NUMBER = {"decays", "hard_skip"}
 
 
 def absurd(name):

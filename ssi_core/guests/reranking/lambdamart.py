@@ -107,6 +107,9 @@ class LambdaMart(Reranker):
         return scores
 
 
+_LARGEST = 1e300
+"""Threshold of a node that asks only whether a value is missing, which LightGBM writes as inf; what
+is read back is finite, and so is its sum."""
 _AS_ZERO, _LEFT, _RIGHT = 0, 1, 2
 """Where a node sends a missing value."""
 
@@ -146,7 +149,7 @@ def _arrays(text: str) -> Arrays:
             nodes.append(
                 (
                     int(facts["split_feature"][node]),
-                    float(facts["threshold"][node]),
+                    min(float(facts["threshold"][node]), _LARGEST),
                     place(facts["left_child"][node]),
                     place(facts["right_child"][node]),
                     (_LEFT if kind & 2 else _RIGHT) if is_known else _AS_ZERO,

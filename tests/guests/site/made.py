@@ -3,14 +3,19 @@
 import html
 import random
 
+import polars as pl
+
 import ssi_core as ssi
+from ssi_core.collection import open_collection
 
 HOSTILE = '<img src=x onerror="document.title = 1"> & "<b>"'
 
 
 def encyclopedia(folder, documents=200):
-    """Write a site of HTML with the pages and links of the sample."""
+    """Write a site of HTML with the pages and links of the sample, and the words of its links."""
     docs = ssi.read_sample(documents)
+    words = pl.scan_parquet(open_collection(docs.path).relation("anchor")).collect()
+    wordings = {(source, target): text for source, target, text, _ in words.rows()}
     links = {}
     for source, target in docs.links.rows():
         links.setdefault(source, []).append(target)
@@ -18,8 +23,9 @@ def encyclopedia(folder, documents=200):
     (folder / "wiki").mkdir(parents=True)
     for page, title, text in docs.frame.select("id", "title", "text").rows():
         leads = "".join(
-            f'<li><a href="{one}.html">{html.escape(titles[one])}</a></li>'
+            f'<li><a href="{one}.html">{html.escape(words)}</a></li>'
             for one in links.get(page, [])
+            for words in [wordings.get((page, one), titles[one])]
         )
         (folder / f"wiki/{page}.html").write_text(
             f"<!doctype html><title>{html.escape(title)}</title><main>"

@@ -128,6 +128,7 @@ def test_titles_are_kept_as_they_are_but_for_signs_of_permalinks(tmp_path):
     assert site.search("sharp")[0].title == "C#"
 
 
+@pytest.mark.trains
 def test_words_are_in_the_order_of_a_browser(tmp_path):
     folder = small(tmp_path / "docs")
     (folder / "cars.md").write_text("# \ufa0e and \U00010428 [s](index.md)", encoding="utf-8")
@@ -186,6 +187,7 @@ def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeyp
     assert len(ssi.site(folder, tmp_path / "search", language="any")) == 5
 
 
+@pytest.mark.trains
 def test_of_a_long_page_the_beginning_is_kept_for_snippets(tmp_path):
     folder = small(tmp_path / "docs")
     (folder / "long.md").write_text(f"# Long\n\n{'word ' * 5000} finally [s](index.md)")

@@ -16,9 +16,9 @@ PAGES = [
     if BLOCK.search(path.read_text(encoding="utf-8"))
 ]
 PYTHON = "docs/python.md"
-RUNS = [("README.md", "Ten lines")]
+RUNS = [("README.md", "Ten lines"), ("docs/site.md", "From a site to its search")]
 """Sections whose commands are typed with the Python of their page."""
-PRINTED = {"summaries.md": "It sank in a storm near the cape."}
+PRINTED = {"summaries.md": "It sank in a storm near the cape.", "site.md": "Wheel"}
 """What the blocks of a page print; those of the others compare models."""
 READERS = {"search-engineer", "researcher", "operator"}
 

@@ -339,7 +339,7 @@ class Auto(Model):
                 1.0,
                 (
                     f"no training went well, or is expected to: {queries} queries of validation "
-                    f"tell little, and so many pairs of this kind gain {before.mean:+.3f} elsewhere"
+                    f"tell little, and so many pairs gain {before.mean:+.3f} on other collections"
                 ),
             )
         least = halves.values_of_both(base)
@@ -349,8 +349,8 @@ class Auto(Model):
         best = finalists[n]
         better, p = halves.test(best, base, self.level)
         figures = (
-            f"{values[n].mean():.3f} beside {least.mean():.3f} on validation, {gains[n]:+.3f} "
-            f"expected where others gained {before.mean:+.3f}"
+            f"{values[n].mean():.3f} beside {least.mean():.3f} on validation, and "
+            f"{before.mean:+.3f} on other collections with so many pairs: {gains[n]:+.3f} expected"
         )
         if gains[n] <= 0:
             return base, p, f"no trained model is expected to be better ({figures})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -217,7 +217,10 @@ def render_together(found: Mapping[str, Any], console: Console) -> None:
         )
     )
     console.print()
-    console.print(plain_table(CLAIMS, [_line(claim) for claim in found["claims"]], left=2))
+    for measure in found["measures"]:
+        if lines := [_line(claim) for claim in found["claims"] if claim["measure"] == measure]:
+            console.print(plain_table([f"{TITLES.get(measure, measure)}: claim", *CLAIMS], lines))
+            console.print()
     for kind, of in (
         ("these", found["claims"]),
         ("any other", [c["another"] for c in found["claims"] if c["another"]]),
@@ -231,38 +234,37 @@ def render_together(found: Mapping[str, Any], console: Console) -> None:
         )
     console.print(
         styled(
-            "p: randomisation stratified by collection, Holm. detectable: found with 80 % power at "
-            "5 %, uncorrected. another: 95 % interval of the expected difference (Hartung and "
-            "Knapp), and in brackets that of the difference on one more collection.",
+            "differ: mean difference. shown: the smallest one that these queries show with 80 % "
+            "power, at 5 % and uncorrected. p: randomisation within each collection, Holm over all "
+            "claims. any other: 95 % interval of what is expected of a collection (Hartung and "
+            "Knapp). one more: 95 % interval of the true difference on one more.",
             "dim",
         )
     )
 
 
-CLAIMS = ["claim", "measure", "difference", "detectable", "p", "another"]
+CLAIMS = ["differ", "shown", "verdict", "p", "any other", "one more"]
 """Columns of the claims."""
 
 
 def _line(claim: Mapping[str, Any]) -> list[str]:
-    def signed(number: float) -> str:
-        text = digits(claim["measure"], abs(number), like=claim["difference"])
-        return f"{'-' if number < 0 else '+'}{text.removeprefix('0')}"
+    def number(value: float) -> str:
+        return digits(claim["measure"], abs(value), like=claim["difference"]).removeprefix("0")
 
-    other = claim["another"]
-    if other is None:
-        return [*_about_these(claim, signed), ""]
-    interval = f"{signed(other['low'])} to {signed(other['high'])}"
-    if other["next_low"] is not None:
-        interval += f" [{signed(other['next_low'])} to {signed(other['next_high'])}]"
-    return [*_about_these(claim, signed), interval]
+    def interval(low: float | None, high: float | None) -> str:
+        return "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
 
+    def signed(value: float) -> str:
+        return f"{'-' if value < 0 else '+'}{number(value)}"
 
-def _about_these(claim: Mapping[str, Any], signed: Callable[[float], str]) -> list[str]:
-    least = digits(claim["measure"], claim["detectable"], like=claim["difference"])
+    other = claim["another"] or dict.fromkeys(("low", "high", "next_low", "next_high"))
+    p = probability(claim["p_adjusted"], claim["bound"]).removeprefix("p ").removeprefix("= ")
     return [
         f"{claim['above']} above {claim['below']}",
-        TITLES.get(claim["measure"], claim["measure"]),
         signed(claim["difference"]),
-        least.removeprefix("0"),
-        f"{claim['verdict']}, {probability(claim['p_adjusted'], claim['bound'])}",
+        number(claim["detectable"]),
+        claim["verdict"],
+        p,
+        interval(other["low"], other["high"]),
+        interval(other["next_low"], other["next_high"]),
     ]

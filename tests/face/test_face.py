@@ -159,6 +159,7 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert repr(reasons).startswith(f"{last.title}: place ")
     for shown in (results, explanation, task, docs):
         assert "<table>" in shown._repr_html_()
+    assert "text-align:right" not in index._repr_html_()  # ids and titles are words
     model.save(tmp_path / "model")
     loaded = ssi.load(tmp_path / "model")
     assert loaded.index(docs).path == index.path

@@ -77,6 +77,12 @@ def test_adds_any_two_models(task, parts):
     np.testing.assert_allclose(scores(mixture, task), first + 0.7 * second, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_has_two_parts(number):
+    with pytest.raises(ValueError, match=f"parts: {number} models; a mixture has 2"):
+        Mixture(({"model": "tfidf"},) * number)
+
+
 def test_reads_raw_text_after_a_file(task, mixture, tmp_path):
     mixture.save(tmp_path)
     loaded = load_model(tmp_path)

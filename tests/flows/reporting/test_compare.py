@@ -189,6 +189,7 @@ def test_a_narrow_terminal_has_the_verdicts_of_a_claim_below_it(found):
     file = io.StringIO()
     compare.render({**found, "claims": claims}, Console(file=file, width=80, highlight=False))
     lines = file.getvalue().splitlines()
+    assert "claims that do not hold:" in lines
     at = lines.index("TF-IDF above U'V + I")
     said = "rank loss reversed, p < .001; MAP reversed, p < .001; P@10 reversed, p < .001"
     assert lines[at + 1].strip() == said

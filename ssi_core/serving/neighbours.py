@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssi_core.models.base import FittedModel
+from ssi_core.models.combined.mixture import PRIME
 from ssi_core.remedies import typed_call
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving.searcher import texts_of
@@ -81,15 +82,19 @@ def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequenc
 def _best(
     word: str, k: int, itself: Sequence[str], scores: Float32, words: Sequence[str]
 ) -> list[Neighbour]:
-    """Return the k best words other than those asked for."""
+    """Return the k best words other than those asked for, without the primes of a sum's parts."""
     if not itself:
         raise BadInput(
             f"{word!r} is not a word that the model knows (or it is in every document). "
             "Try another spelling."
         )
-    order = np.argsort(-scores, kind="stable")[: k + len(itself)].tolist()
-    related = [Neighbour(words[t], float(scores[t])) for t in order if words[t] not in itself]
-    return related[:k]
+    asked = {name.rstrip(PRIME) for name in itself}
+    order = np.argsort(-scores, kind="stable")[: 2 * (k + len(asked))].tolist()
+    related: dict[str, float] = {}
+    for t in order:
+        if (name := words[t].rstrip(PRIME)) not in asked:
+            related.setdefault(name, float(scores[t]))
+    return [Neighbour(name, score) for name, score in related.items()][:k]
 
 
 def cosines(row: Float32, rows: Float32) -> Float32:

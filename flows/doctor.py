@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata as metadata
 import os
 import platform
@@ -192,7 +193,8 @@ def _database(root: Path, missing: list[str]) -> dict[str, str]:
     if not file.exists():
         return {"mlflow": "not made yet; the first run makes it"}
     try:
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=2) as database:
+        opened = sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=2)
+        with contextlib.closing(opened) as database:
             state = database.execute("PRAGMA quick_check").fetchone()[0]
             runs = database.execute("SELECT count(*) FROM runs").fetchone()[0]
             experiments = database.execute("SELECT count(*) FROM experiments").fetchone()[0]

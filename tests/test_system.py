@@ -12,6 +12,7 @@ WITHOUT = """
 import os, psutil, sys  # psutil needs neither on such a system
 sys.modules["fcntl"] = sys.modules["resource"] = None
 del os.getuid, os.sched_getaffinity
+os.process_cpu_count = os.cpu_count  # of Python 3.13, as it is on such a system
 opened = os.open
 def refusing(path, *rest, **more):
     if os.path.isdir(path):

@@ -30,9 +30,13 @@ def asked(tmp_path, monkeypatch):
 
 
 def write(statement, *, mode="delete"):
-    with sqlite3.connect(relocation.database()) as database:
+    """Write, and keep the database open if there is a log ahead, which closing would put away."""
+    database = sqlite3.connect(relocation.database())
+    with database:
         database.execute(f"pragma journal_mode = {mode}")
         database.execute(statement)
+    if mode != "wal":
+        database.close()
     return database
 
 
@@ -49,9 +53,10 @@ def test_a_place_is_asked_for_once_while_the_database_stays_as_it_is(asked):
 def test_after_a_write_to_the_database_it_is_asked_for_again(asked, mode):
     held = write("insert into names values ('before')", mode=mode)
     model_places.searchable_directory("models:/ssi@champion")
-    write("insert into names values ('ssi')", mode=mode)
+    later = write("insert into names values ('ssi')", mode=mode)
     model_places.searchable_directory("models:/ssi@champion")
     held.close()
+    later.close()
 
     assert len(asked) == 2
 

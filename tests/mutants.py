@@ -197,7 +197,8 @@ def copy_of_the_tree() -> Path:
 def run_tests(tree: Path, tests: list[str], seconds: float) -> tuple[int | None, str]:
     """Run tests until one fails; return pytest's exit code, None if out of time, and its words."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    # Bytecode is known by the size and the second of its source, which a change may not alter.
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(
             command, cwd=tree, env=environment, timeout=seconds, capture_output=True, text=True

@@ -47,6 +47,7 @@ def tree(tmp_path, monkeypatch):
     test = "from ssi_core.rooms.area import area\n\n\ndef test_area():\n    assert area({}) == {}\n"
     (tests / "test_area.py").write_text(test.format(3, 12))
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     return tmp_path
 
 

@@ -71,6 +71,9 @@ def test_python_that_fails_shows_its_traceback_and_ends_the_page(row):
 
 
 def test_a_server_is_left_once_it_answers(row, monkeypatch):
-    monkeypatch.setitem(journeys.printed.ANSWERS, "echo ready", lambda log: "ready" in log())
-    found = row("    echo ready; sleep 600\n\nIn another terminal:\n\n    true\n")
+    # What says that it is ready is what Ctrl-C ends: a shell could be between two commands.
+    program = "import signal, time; signal.signal(2, signal.SIG_DFL); print('ready', flush=True)"
+    monkeypatch.setitem(journeys.printed.ANSWERS, "python3 -c", lambda log: "ready" in log())
+    server = f'python3 -c "{program}; time.sleep(600)"'
+    found = row(f"    {server}\n\nIn another terminal:\n\n    true\n")
     assert (found.typed, found.passed, found.failures) == (2, 2, [])

@@ -111,8 +111,13 @@ def watched(watch: Watch, name: str, budget: int | None) -> Watch:
         watch(step, metrics)
         fraction = min(1.0, step / budget) if budget else None
         of = f" of {count(budget)}" if budget else ""
-        losses = [metrics[key] for key in metrics if key.endswith("val/rank_loss")]
+        losses = [metrics[key] for key in metrics if _is_validation_loss(key)]
         loss = f", validation loss {100 * losses[0]:.2f} %" if losses else ""
         post(name, fraction, f"{count(step)}{of} triples{loss}")
 
     return both
+
+
+def _is_validation_loss(name: str) -> bool:
+    """Tell the rank loss on validation, of the whole model or of a part, from other metrics."""
+    return name.startswith("val/") and name.endswith("/rank_loss")

@@ -104,7 +104,8 @@ def test_curves_and_checkpoints_are_those_of_the_parts(task, tmp_path):
         watch=lambda step, found: seen.update(found),
         checkpoint=tmp_path / "state",
     )
-    assert {name.split("/")[0] for name in seen} == {"part_1", "part_2"}
+    assert {name.split("/")[1] for name in seen} == {"part_1", "part_2"}
+    assert "val/part_1/rank_loss" in seen
     assert {path.name for path in (tmp_path / "state").iterdir()} == {"part_1", "part_2"}
 
 

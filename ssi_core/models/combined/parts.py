@@ -149,9 +149,12 @@ def _prefix(number: int) -> str:
 
 
 def _named(watch: Watch | None, number: int) -> Watch | None:
-    """Return a watch that is told the metrics of a part, as ``part_1/NAME``."""
+    """Return a watch that is told the metrics of a part: ``val/map`` as ``val/part_1/map``."""
     if watch is None:
         return None
-    return lambda step, metrics: watch(
-        step, {f"part_{number}/{name}": value for name, value in metrics.items()}
-    )
+
+    def of_part(step: int, metrics: Mapping[str, float]) -> None:
+        split = ((*name.partition("/"), value) for name, value in metrics.items())
+        watch(step, {f"{kind}/part_{number}/{name}": value for kind, _, name, value in split})
+
+    return of_part

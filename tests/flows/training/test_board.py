@@ -32,7 +32,7 @@ def test_a_watch_posts_triples_of_the_budget_and_the_validation_loss(place):
     watch(120_000, {"train/hinge": 1.0, "val/rank_loss": 0.0162})
     message = "120k of 500k triples, validation loss 1.62 %"
     assert board.lines(place) == [{"name": "row", "fraction": 0.24, "message": message}]
-    watch(600_000, {"part_1/val/rank_loss": np.float32(0.5)})
+    watch(600_000, {"val/part_1/rank_loss": np.float32(0.5)})
     assert board.lines(place)[0]["fraction"] == 1.0
     assert board.lines(place)[0]["message"].endswith("loss 50.00 %")
     assert [step for step, _ in seen] == [120_000, 600_000]

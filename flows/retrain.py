@@ -251,8 +251,11 @@ def _record(
         "frozen_drawn": drawn_at(store.read(Path(frozen))).isoformat(timespec="seconds"),
         "start": _start_of(effort, run),
     }
-    names = ("retraining", "challenger", "champion", "start", "frozen", "frozen_drawn", "corpus")
-    report = decisions.markdown(decision, {name: tags[name] or "none" for name in names})
+    names = ("retraining", "challenger", "champion", "start")
+    facts = {name: tags[name] or "none" for name in names}
+    facts["frozen set"] = f"{tags['frozen'][:12]}, drawn {tags['frozen_drawn']}"
+    facts["collection"] = tags["corpus"][:12]  # as `ssi data store list` shows it
+    report = decisions.markdown(decision, facts)
     return decisions.log(
         "promote" if decision.promote else "refuse",
         decision.reason,

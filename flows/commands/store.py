@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from ssi_core.command.fields import DIRECTORY, FILE, argument, option
 from ssi_core.command.verb import Outcome, Verbs, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from rich.console import Console
 
     from flows.storage.store_users import Entry
+    from ssi_core.store_listing import Stored
 
 _MOST_SHOWN = 5
 
@@ -202,6 +204,8 @@ def _remove_compiled(places: tuple[Path, ...]) -> Outcome:
 
 
 _FOUND = {True: "yes", False: "no", None: "data"}
+_KEY = 12
+_DESCRIBING = ("source", "language", "documents", "seed", "split", "relevant", "words", "views")
 
 
 def _values(one: Entry) -> dict[str, object]:
@@ -227,30 +231,42 @@ def _show(console: Console, listed: list[Entry]) -> None:
     rows = [
         (
             one.stored.kind,
-            one.stored.path.name[:12],
-            ", ".join(one.users) or "nobody",
-            _settings(one.stored.configuration) or one.stored.problem,
+            one.stored.path.name[:_KEY],
+            "\n".join(filter(None, (_users(one), " ".join(_description(one.stored))))),
             _FOUND[one.stored.current],
-            f"{one.stored.made:%d %b %H:%M}",
+            f"{one.stored.made:{_when(one.stored.made)}}",
             f"{one.stored.size / 1e6:,.1f}",
         )
         for one in listed
     ]
-    head = ["kind", "place", "used by", "settings", "found", "made", "MB"]
-    console.print(plain_table(head, rows, left=4))
+    head = ["kind", "key", "used by, settings", "found", "made", "MB"]
+    console.print(plain_table(head, rows, left=3))
     total = sum(one.stored.size for one in listed)
     console.print(f"{len(listed)} artefacts, {total / 1e6:,.1f} MB")
 
 
-def _settings(configuration: Mapping[str, object]) -> str:
-    """Return the settings that tell an artefact from others, in a few words."""
-    shown = ("source", "language", "documents", "seed", "split", "relevant", "words", "views")
-    parts = []
+def _users(one: Entry) -> str:
+    return ", ".join(one.users) or "nobody"
+
+
+def _when(made: datetime) -> str:
+    """Return the format of a time: the hour of today, or an earlier day."""
+    return "%H:%M" if made.date() == datetime.now(UTC).date() else "%d %b %Y"
+
+
+def _description(stored: Stored) -> Iterator[str]:
+    """Yield the settings that tell an artefact from others, or why it cannot be read."""
+    if stored.problem:
+        yield stored.problem
+        return
+    configuration = dict(stored.configuration)
     if "words" in configuration:
-        configuration = {**configuration, "words": configuration["words"] or "all"}
-    for name in shown:
+        configuration["words"] = configuration["words"] or "all"
+    source = Path(configuration.get("source", ""))
+    if source.is_absolute():
+        configuration["source"] = source.name[:_KEY]
+    for name in _DESCRIBING:
         value = configuration.get(name)
         if value is not None:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            parts.append(f"{name}={text}")
-    return " ".join(parts)
+            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            yield f"{name}={text}"

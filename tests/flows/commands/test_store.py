@@ -1,13 +1,21 @@
 """``ssi data store``: what was made, checked."""
 
+import io
 import shlex
 import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
 
+from rich.console import Console
+
+from flows.commands import store
+from flows.storage.store_users import Entry
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.live import Document
 from ssi_core.store import locked
+from ssi_core.store_listing import Stored
 
 
 def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
@@ -77,3 +85,19 @@ def test_compiled_kernels_are_listed_and_removed(own_root, tmp_path, monkeypatch
     assert "--compiled removes no" in value["error"]["message"]
     assert ssi("data", "store", "remove", "--compiled")[:2] == (0, {"compiled": kept})
     assert ssi("data", "store", "list")[1]["compiled"] == {"kernels": 0, "bytes": 0}
+
+
+def test_a_list_shows_every_setting_whole_on_80_columns():
+    views = ["counts", "dictionary.raw", "sublinear:200@30000"]
+    configuration = {"source": "/a/b/0123456789abcdef", "split": "articles", "views": views}
+    made = datetime(2026, 3, 9, 12, tzinfo=UTC)
+    artefact = Stored(Path("b" * 64), "collection", "k", 12_345_678, made, configuration, {}, True)
+    file = io.StringIO()
+    users = ("1 retraining run", "2 reports", "1 serving")
+    store._show(Console(file=file, width=80), [Entry(artefact, users)])
+    words = file.getvalue().split()
+    assert "source=0123456789ab" in words
+    assert {"b" * 12, "split=articles", "views=counts,", *(f"{one}," for one in views[1:-1])} < {
+        *words
+    }
+    assert {views[-1], "yes", "12.3", "09", "Mar", "2026", "serving"} < {*words}

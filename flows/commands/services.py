@@ -20,6 +20,8 @@ from ssi_core.command.search import prepared
 from ssi_core.command.verb import Outcome, Verb, progress, settings, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from flows.serve.service import Service
@@ -131,12 +133,12 @@ def ui(given: UiSettings) -> Outcome:
     both. Commands of the same root that run at the same time share the Prefect server, whichever of
     them started it.
     """
-    from flows.servers.ui import answer, watch
+    from flows.servers.ui import watch
 
     with ExitStack() as stack:
         servers = _Servers(stack, given.mlflow_port, given.prefect_port)
         with suppress(KeyboardInterrupt):
-            answer(servers.pages, servers.announce)
+            servers.wait(servers.pages)
             watch(servers.pages)
     ended = f"{len(servers.pages)} servers ended"
     return Outcome(servers.addresses, lambda console: console.print(ended))
@@ -171,19 +173,20 @@ def up(given: UpSettings) -> Outcome:
     """
     from flows.servers.deployments import deploy as deploy_all
     from flows.servers.deployments import project
-    from flows.servers.ui import answer, watch
+    from flows.servers.ui import watch
     from flows.servers.up import Worker, only_one
 
     place = project()
     with ExitStack() as stack:
         stack.enter_context(only_one())
         servers = _Servers(stack, given.mlflow_port, given.prefect_port)
-        answer(servers.pages, servers.announce)
-        servers.prefect.ready()
-        names = deploy_all(place)
+        servers.wait(servers.pages)
+        with progress("registering the flows"):
+            servers.prefect.ready()
+            names = deploy_all(place)
         click.echo(f"flows of {place / 'prefect.yaml'}: {', '.join(names)}", err=True)
         one = stack.enter_context(Worker(given.worker, given.limit))
-        answer([one], servers.announce)
+        servers.wait([one])
         click.echo("ssi up: all of it runs; Ctrl-C ends it", err=True)
         watch([*servers.pages, one])
     value = {**servers.addresses, "deployments": names, "worker": given.worker}
@@ -275,14 +278,16 @@ class _Servers:
 
         click.echo("the servers of MLflow and Prefect are starting", err=True)
         uri = tracking.tracking_uri()
-        tracking.ready()
+        with progress("preparing the database"):
+            tracking.ready()
         self.pages: list[Kept] = []
         self.addresses: dict[str, str] = {}
         if uri.startswith("http"):
             self._leave("MLflow", uri)
         else:
             self._take(stack.enter_context(MlflowServer(uri, mlflow_port, first_address())))
-        self.prefect = stack.enter_context(Server(prefect_port))
+        with progress("starting Prefect"):
+            self.prefect = stack.enter_context(Server(prefect_port))
         if self.prefect.is_own:
             self._take(self.prefect)
         else:
@@ -296,7 +301,14 @@ class _Servers:
         self.addresses[name.lower()] = shown(address)
         click.echo(f"{name}: {shown(address)} (yours; it is left alone)", err=True)
 
-    def announce(self, page: Kept) -> None:
+    def wait(self, begun: Sequence[Kept]) -> None:
+        """Wait until each server answers, and say where; RuntimeError if one does not."""
+        for server in begun:
+            with progress(f"starting {server.name}"):
+                server.wait()
+            self._announce(server)
+
+    def _announce(self, page: Kept) -> None:
         """Say where a page is, and how to get in."""
         address = page.address
         if page is self.prefect:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flows import environment
 from flows.servers import database_lock
@@ -52,13 +52,6 @@ class MlflowServer(Kept):
     def answers(self) -> bool:
         """Tell whether the server answers."""
         return answers_at(f"{self._url}/health")
-
-
-def answer(servers: Sequence[Kept], ready: Callable[[Kept], None]) -> None:
-    """Tell when each server answers; RuntimeError if one does not."""
-    for server in servers:
-        server.wait()
-        ready(server)
 
 
 def watch(servers: Sequence[Kept]) -> None:

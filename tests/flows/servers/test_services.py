@@ -39,16 +39,16 @@ def test_a_terminal_alone_shows_the_link_that_logs_in(servers, capsys, monkeypat
     ours = servers()
     ours.prefect = SimpleNamespace(name="Prefect", address="http://127.0.0.1:4200/dashboard")
     capsys.readouterr()
-    ours.announce(ours.prefect)
+    ours._announce(ours.prefect)
     text = capsys.readouterr().err
     assert f"Prefect: log in with what {access.secret_file()} says" in text
     assert access.secret().split(":")[1] not in text
     pages = Path(login.settings()["PREFECT_SERVER_UI_STATIC_DIRECTORY"], "v1")
     pages.mkdir(parents=True)
-    ours.announce(ours.prefect)
+    ours._announce(ours.prefect)
     assert access.secret().split(":")[1] not in capsys.readouterr().err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    ours.announce(ours.prefect)
+    ours._announce(ours.prefect)
     text = capsys.readouterr().err
     assert text == f"Prefect: http://127.0.0.1:4200/enter.html#{access.secret()}\n"
     assert access.secret() not in (pages / "enter.html").read_text()
@@ -59,7 +59,7 @@ def test_a_server_with_other_pages_is_logged_in_to_by_hand(servers, capsys, monk
     ours.prefect = SimpleNamespace(name="Prefect", address="http://127.0.0.1:4200/dashboard")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     capsys.readouterr()
-    ours.announce(ours.prefect)
+    ours._announce(ours.prefect)
     text = capsys.readouterr().err
     assert f"Prefect: log in with what {access.secret_file()} says" in text
     assert "Prefect: http://127.0.0.1:4200/dashboard" in text

@@ -37,7 +37,7 @@ def edit(page: Path, change: Change) -> None:
             r"(?m)^(title: *)(.*)$", lambda line: f"{line[1]}{line[2]} {words}", text, count=1
         )
         if not found:
-            text = re.sub(r"(?m)^(# .*)$", lambda line: f"{line[1]} {words}", text, count=1)
+            text = re.sub(r"(?m)^(#+ .*)$", lambda line: f"{line[1]} {words}", text, count=1)
     else:
         text += f"\n\n{'## ' if change.field == fields.HEADINGS else ''}{words}\n"
     page.write_text(text, "utf-8")

@@ -175,9 +175,10 @@ def build_index(
 def stored(storage: Storage) -> dict[str, Any]:
     """Return what the configuration of an index says of its files.
 
-    It says nothing of float32; ``fields`` tells an index whose passages have them from older ones.
+    It says nothing of float32; ``fields`` tells an index whose passages have all of them from older
+    ones.
     """
-    return {"fields": True} if storage == "float32" else {"fields": True, "storage": storage}
+    return {"fields": "whole"} | ({} if storage == "float32" else {"storage": storage})
 
 
 def open_index(path: Path) -> Index:

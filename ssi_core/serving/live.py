@@ -153,7 +153,8 @@ class LiveSearcher(Searcher):
 
 def _passage(document: Document) -> Passage:
     of = (document.text, document.title, document.headings)
-    return Passage(document.url, *(_readable(text)[:LONGEST] for text in of))
+    text, title, headings = map(_readable, of)
+    return Passage(document.url, text[:LONGEST], title, headings, rest=text[LONGEST:])
 
 
 def _readable(text: str) -> str:

@@ -1,6 +1,7 @@
 """Fields and addresses of documents, packed one by one, so that each is read by itself.
 
-- ``packed.npy``: bytes of all documents, memory mapped
+- ``packed.npy``: bytes of all documents, memory mapped: what results show of each and, where that
+  is not all of it, the rest
 - ``starts.npy``: where those of each document begin, and where the last ends
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from ssi_core.types import BadInput
 from ssi_core.views.csr_writer import GrowingArray
 
 LONGEST = 20_000
-"""Characters that are kept of a text, and of any other field."""
+"""Characters that results show of a text, and of any other field."""
 _LEVEL, _ROWS = 1, 1024
 _MOST = 32 << 20
 """Bytes of a document; its address is no longer than a line that is read."""
@@ -32,6 +33,7 @@ class Passage(NamedTuple):
     """Address of a document, None where nobody knows it, and its fields (`ssi_core.text.fields`).
 
     The title is that which the document was given, and those of redirects to it, a line each.
+    ``rest`` is the end of the text, which no result shows, of a document that is held in memory.
     """
 
     url: str | None
@@ -39,6 +41,7 @@ class Passage(NamedTuple):
     title: str = ""
     headings: str = ""
     anchors: str = ""
+    rest: str = ""
 
     @property
     def fields(self) -> dict[str, str]:
@@ -50,6 +53,14 @@ class Passage(NamedTuple):
             fields.URL: fields.url_words(self.url or ""),
             fields.ANCHORS: self.anchors,
         }
+
+
+class SupportsRows(Protocol):
+    """Fields and addresses of documents, by their rows."""
+
+    def __getitem__(self, row: int, /) -> Passage:
+        """Return those of a row."""
+        ...
 
 
 class Passages:
@@ -73,23 +84,46 @@ class Passages:
         check_arrays(specs, arrays, directory, files.MAKE_AGAIN)
 
     def __getitem__(self, row: int) -> Passage:
+        """Return what results show of a document: fields that are cut, each name once."""
+        return self._read(row)[0]
+
+    def whole(self, row: int) -> dict[str, str]:
+        """Return all fields of a document as models read them."""
+        shown, packed = self._read(row)
+        if not packed:
+            return shown.fields
+        rest = fields.split(self._unpacked(row, packed)[0])
+        return {**shown.fields, **rest, fields.TEXT: shown.text + rest["text"]} | {
+            fields.URL: shown.fields[fields.URL]
+        }
+
+    def _read(self, row: int) -> tuple[Passage, bytes]:
         packed = self._packed[self._starts[row] : self._starts[row + 1]]
+        raw, rest = self._unpacked(row, packed.tobytes())
+        url, _, document = raw.partition("\n")
+        of = fields.split(document)
+        return Passage(url or None, of["text"], of["title"], of["headings"], of["anchors"]), rest
+
+    def _unpacked(self, row: int, packed: bytes) -> tuple[str, bytes]:
+        """Return a text, and what is packed behind it."""
+        unpacking = zlib.decompressobj()
         try:
-            url, _, document = _unpacked(packed.tobytes()).decode().partition("\n")
+            raw = unpacking.decompress(packed, _MOST).decode()
+            if not unpacking.eof:
+                raise zlib.error("it is cut off, or unpacks to more than it may")
         except (zlib.error, UnicodeDecodeError):
             raise BadInput(
                 f"{self._directory}: the text of row {row} is damaged. {files.MAKE_AGAIN}"
             ) from None
-        of = fields.split(document)
-        return Passage(url or None, of["text"], of["title"], of["headings"], of["anchors"])
+        return raw, unpacking.unused_data
 
 
-def _unpacked(packed: bytes) -> bytes:
-    unpacking = zlib.decompressobj()
-    raw = unpacking.decompress(packed, _MOST)
-    if not unpacking.eof:
-        raise zlib.error("it is cut off, or unpacks to more than it may")
-    return raw
+def whole_fields(passages: SupportsRows, row: int) -> dict[str, str]:
+    """Return all fields of a document, on disk or in memory, as models read them."""
+    if isinstance(passages, Passages):
+        return passages.whole(row)
+    shown = passages[row]
+    return {**shown.fields, fields.TEXT: shown.text + shown.rest}
 
 
 def write_passages(
@@ -111,9 +145,11 @@ def write_passages(
     for part in parts:
         frame = _read(part, None if names is None else names[rows:])
         for block in frame.iter_slices(_ROWS):
-            for url, *of in block.iter_rows():
-                raw = f"{' '.join(url.split())}\n{_document(*of)}".encode(errors="replace")
-                data = zlib.compress(raw, _LEVEL)
+            for url, text, *short in block.iter_rows():
+                shown, rest = _shown(text, *short), _document(text[LONGEST:], *short)
+                data = _packed(f"{' '.join(url.split())}\n{shown}")
+                if rest != _shown("", *short):
+                    data += _packed(rest)
                 packed.append(np.frombuffer(data, np.uint8))
                 place += len(data)
                 starts.append(np.array([place]))
@@ -132,11 +168,15 @@ def _read(part: Path, names: pl.DataFrame | None) -> pl.DataFrame:
     return frame.with_columns(with_redirects(frame["title"], names["title"]), names["anchors"])
 
 
-def _document(text: str, *short: str) -> str:
-    title, headings, anchors = ("\n".join(dict.fromkeys(one.split("\n"))) for one in short)
-    return fields.join(
-        text=text[:LONGEST],
-        title=title[:LONGEST],
-        headings=headings[:LONGEST],
-        anchors=anchors[:LONGEST],
-    )
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode(errors="replace"), _LEVEL)
+
+
+def _shown(text: str, *short: str) -> str:
+    """Return a document as results show it: cut, and each line of a short field once."""
+    lines = ("\n".join(dict.fromkeys(one.split("\n"))) for one in short)
+    return _document(text[:LONGEST], *(one[:LONGEST] for one in lines))
+
+
+def _document(text: str, title: str, headings: str, anchors: str) -> str:
+    return fields.join(text=text, title=title, headings=headings, anchors=anchors)

@@ -12,7 +12,7 @@ import polars as pl
 from ssi_core.scoring.inner import best_documents, places
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Vectors, first_part
-from ssi_core.serving.passages import Passage
+from ssi_core.serving.passages import Passage, SupportsRows
 from ssi_core.serving.snippets import NOTHING, Recent, Shown
 from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
@@ -61,14 +61,6 @@ class Scores(Protocol):
         Rows are int32 (m, c), of equal scores ascending, -1 with a score of ``-inf`` where there is
         none. Scores are float32 (m, c). Hidden rows, ascending, are never found.
         """
-        ...
-
-
-class SupportsRows(Protocol):
-    """Fields and addresses of documents, by their rows."""
-
-    def __getitem__(self, row: int, /) -> Passage:
-        """Return those of a row."""
         ...
 
 

@@ -17,6 +17,7 @@ import polars as pl
 from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.passages import whole_fields
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Found, Searcher, weights
 from ssi_core.text.fields import FIELDS, HEADINGS, TEXT, TITLE, join
@@ -212,7 +213,7 @@ class _Case:
         """Return all fields of a document as the model reads them."""
         passages = self._searcher.ranked[part].passages
         assert passages is not None
-        return passages[row].fields
+        return whole_fields(passages, row)
 
     def _read(self, documents: Sequence[Mapping[str, str]]) -> Texts:
         whole = [join(**fields) for fields in documents]

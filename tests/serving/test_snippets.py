@@ -4,6 +4,7 @@ import zlib
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from ssi_core.text.fields import SHORT, TEXT
 from ssi_core.text.occurrences import Stemmed
 from ssi_core.types import BadInput
 from tests.robust.tally import attempt
-from tests.serving.models import TEXTS, documents, random_models, write_parts
+from tests.serving.models import TEXTS, TITLES, documents, random_models, write_parts
 
 FITTED = random_models(0)[0]
 URLS = [f"https://example.org/{n}" if n else None for n in range(len(TEXTS))]
@@ -139,6 +140,21 @@ def test_texts_are_kept_one_by_one_and_not_beyond_a_bound(tmp_path):
     packed.write_bytes(packed.read_bytes()[:-9] + b"\xff" * 9)
     with pytest.raises(BadInput, match="the text of row 4 is damaged"):
         Passages(tmp_path / "kept", 5)[4]
+
+
+def test_all_fields_can_be_read_as_models_read_them(tmp_path):
+    texts = ["", "line\nline", "long " * LONGEST]
+    parts = write_parts(tmp_path / "texts", texts, [None, "a/b.html", None])
+    names = ["", "boat\nboat", "ship\n" * LONGEST]
+    named = pl.DataFrame({"title": ["", "", "Old name\nOld name"], "anchors": names})
+    write_passages(tmp_path / "kept", parts, named)
+    kept = Passages(tmp_path / "kept", 3)
+    for row, text in enumerate(texts):
+        whole = kept.whole(row)
+        assert (whole["text"], whole["anchors"]) == (text, names[row])
+        assert (whole["headings"], whole["url"]) == ("", ["", "a/b", ""][row])
+    assert kept.whole(2)["title"] == f"{TITLES[2]}\nOld name\nOld name"
+    assert (kept[2].title, kept[1].anchors) == (f"{TITLES[2]}\nOld name", "boat")
 
 
 def test_a_document_that_was_added_shows_its_own(tmp_path):

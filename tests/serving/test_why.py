@@ -24,7 +24,14 @@ MODELS = [
 
 @pytest.fixture(scope="module")
 def searchers(tmp_path_factory):
-    place = tmp_path_factory.mktemp("why")
+    with pytest.MonkeyPatch.context() as patch:
+        # No text is short, so what results show of one is not what is read again.
+        patch.setattr("ssi_core.serving.passages.LONGEST", 9)
+        patch.setattr("ssi_core.serving.live.LONGEST", 9)
+        yield _searchers(tmp_path_factory.mktemp("why"))
+
+
+def _searchers(place):
     parts = write_parts(place / "texts", TEXTS, [None] * len(TEXTS))
 
     def made(number, fitted):
@@ -93,6 +100,15 @@ def test_a_document_that_was_added_is_asked_about_like_others(searchers):
     live = LiveSearcher(searchers[0]).put([Document("new", "New", "rocket road road road")])
 
     assert why(live, "rocket moon", "New", 1).rank == rank(live, "rocket moon", "new")
+    same = [Document(f"d{row}", TITLES[row], text) for row, text in enumerate(TEXTS)]
+    for row in range(len(TEXTS)):
+        before = why(searchers[0], "wheel engine moon", f"d{row}", 1)
+        assert (
+            why(
+                LiveSearcher(searchers[0]).put([same[row]]), "wheel engine moon", f"d{row}", 1
+            ).change
+            == before.change
+        )
 
 
 def test_an_approximate_search_is_asked_exactly(searchers):

@@ -2,11 +2,10 @@
 
     python -m benchmarks.why FOLDER --queries q.tsv --qrels r.tsv --out why.json
 
-Each judged page of Markdown that is not among the first places for its query is asked about. Where a
-change is proposed, a copy of the site is edited as a person would do it: words behind the title, a
-further heading at the end, or a further line of text. The copy is read again and indexed with the
-model of before; the last column has as many pages again for which ``--fits`` copies were fitted
-anew, so that every weight may differ.
+Each judged page of Markdown that is not among the first places for its query is asked about. What
+is proposed is done in a copy of the site as a person would do it: words behind the title, a further
+heading at the end, or a further line of text. The copy is read again and indexed with the model of
+before; ``--fits`` of the copies are fitted anew, too, so that every weight may differ.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core import strict
-from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS
+from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, plain_name
 from ssi_core.types import BadInput
 
 Row: TypeAlias = Mapping[str, Any]
@@ -99,8 +99,8 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
 def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str | None:
     if role in declared:
         return declared[role]
-    by_lower = {key.lower().strip(): key for key in keys}
-    return next((by_lower[name] for name in DOCUMENTS[role] if name in by_lower), None)
+    by_name = {plain_name(key): key for key in keys}
+    return next((by_name[name] for name in DOCUMENTS[role] if name in by_name), None)
 
 
 def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:

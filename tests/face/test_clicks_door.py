@@ -164,6 +164,40 @@ def test_counts_judgements_and_bare_clicks_are_told_by_their_names(
     assert made.counts["pairs"] == 2
 
 
+def test_rows_that_are_all_clicks_have_no_positions_and_unknown_columns_are_named(tmp_path, caplog):
+    head = ["when", "visitor", "Search term", "product", "rank", "bought"]
+    rows = [
+        (f"2026-01-0{n + 1}", f"v{n % 3}", f"words {n % 5}", f"sku {n}", n + 1, n % 2)
+        for n in range(9)
+    ]
+    pl.DataFrame(rows, head, orient="row").write_csv(tmp_path / "log.csv")
+    made = ssi.read(tmp_path / "log.csv", source="clicks")
+    assert made.counts["columns"] == {
+        "query_text": "Search term",
+        "document": "product",
+        "document_text": "product",
+    }
+    assert made.counts["clicks"] == made.counts["pairs"] == 9
+    (said,) = [line.getMessage() for line in caplog.records if "as a click" in line.getMessage()]
+    assert "not known: bought" in said
+    assert said.endswith("columns={'clicked': 'bought'}")
+    shown = ssi.read(tmp_path / "log.csv", source="clicks", columns={"clicked": "bought"})
+    assert shown.counts["columns"]["position"] == "rank"
+    assert shown.counts["clicks_used"] == shown.counts["clicks"] == 4
+    with pytest.raises(BadInput, match="no position: which clicks"):
+        ssi.read(tmp_path / "log.csv", source="clicks", clicks="first")
+
+
+def test_roles_that_are_guessed_wrongly_are_named_by_their_remedy(tmp_path):
+    rows = [(f"s{n}", "old car", "d1", "top", 1) for n in range(30)]
+    head = ["session", "query", "document", "position", "clicked"]
+    pl.DataFrame(rows, head, orient="row").write_csv(tmp_path / "log.csv")
+    with pytest.raises(
+        BadInput, match=r"Repair the log or name its columns \(columns=\{'ROLE': 'NAME'\}\);"
+    ):
+        ssi.read(tmp_path / "log.csv")
+
+
 def test_a_table_of_documents_is_no_log_and_a_log_says_what_it_lacks(tmp_path):
     (tmp_path / "a.csv").write_text("id,text,clicks\n1,a car,3\n2,a road,4\n")
     assert ssi.read(tmp_path / "a.csv").counts["columns"] == {"id": "id", "text": "text"}

@@ -26,6 +26,7 @@ from ssi_core.collection import KIND, Side, open_collection, text_writer
 from ssi_core.corpus.clicks.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.corpus.clicks.check import alike, judged
 from ssi_core.corpus.clicks.columns import OF_DOCUMENTS, LogMap
+from ssi_core.corpus.clicks.guess import tell_all_clicked
 from ssi_core.corpus.clicks.judged_log import Judged
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
@@ -133,6 +134,7 @@ def _make(
     form = source.form
     if source.map is None:
         building.counts["columns"] = dict(form.columns)
+        tell_all_clicked(source.paths[0], form)
     if written := said_of([path for path in source.paths if path.is_file()], form.log):
         building.counts["read_as"] = written
     judged = Judged(building, source.judgements, form) if source.judgements else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from ssi_core.strict import instead, listed
 from ssi_core.types import BadInput
 
 _OF_SHOWINGS = ("position", "timestamp", "user")
+_CLICKS = {"clicked", "clicks", "grade"}
+_log = logging.getLogger(__name__)
 
 
 def is_log(path: Path) -> bool:
@@ -26,7 +29,7 @@ def is_log(path: Path) -> bool:
     except (OSError, ValueError):
         return False  # what reads the file says what is wrong with it
     asked = {"query", "query_text"} & roles.keys()
-    return bool(asked and {"clicked", "clicks", "grade"} & roles.keys())
+    return bool(asked and _CLICKS & roles.keys())
 
 
 def guess_map(
@@ -38,8 +41,9 @@ def guess_map(
     """Return the map of a log.
 
     A column that is declared has no other role. Where no column tells of clicks, every row is one.
-    A row with a session is a showing, and has no counts and no grade; without a session it is about
-    a pair, whenever it was shown.
+    Their positions then say nothing of what was shown and not clicked, and are not read. A row with
+    a session is a showing, and has no counts and no grade; without a session it is about a pair,
+    whenever it was shown.
 
     Parameters
     ----------
@@ -85,9 +89,23 @@ def guess_map(
     )
 
 
+def tell_all_clicked(path: Path, form: LogMap) -> None:
+    """Tell the user of a log whose rows are all read as clicks which columns nobody knows."""
+    header = header_of(path, form.log)
+    unread = [name for name in header if name not in {*form.names, *guessed(header, LOG).values()}]
+    if form.log.all_clicked and unread:
+        _log.warning(
+            "%s: every row is read as a click; not known: %s. If one of these is true only where "
+            "something was clicked, say so: %s",
+            path, listed(unread), typed("column", {"clicked": unread[0]}),
+        )  # fmt: skip
+
+
 def _together(roles: Mapping[str, str], declared: Mapping[str, str]) -> dict[str, str]:
     """Return the roles that mean something together; what is declared stays."""
     kept = dict(roles)
+    if not _CLICKS & kept.keys() and "position" not in declared:
+        kept.pop("position", None)
     if "session" not in kept and "user" in kept and {"position", "clicked"} & kept.keys():
         kept["session"] = kept["user"]  # a slate is then what a user was shown for a query
     wrong: set[str] = set()
@@ -102,5 +120,4 @@ def _together(roles: Mapping[str, str], declared: Mapping[str, str]) -> dict[str
 
 
 def _form(roles: Mapping[str, str], written: Mapping[str, Any]) -> dict[str, Any]:
-    known = {"clicked", "clicks", "grade"} & roles.keys()
-    return {**written, **({} if known else {"all_clicked": True})}
+    return {**written, **({} if _CLICKS & roles.keys() else {"all_clicked": True})}

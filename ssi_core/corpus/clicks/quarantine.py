@@ -101,9 +101,12 @@ class Quarantine:
         if hints:
             other = " or ".join(repr(name) for name in hints)
             hint = f" The column {other} holds such values: are two columns swapped in the map?"
+        guessed = self._where == str(path)
+        roles = f"name its columns ({typed('column', {'ROLE': 'NAME'})})"
         raise BadInput(
             f"{path}: {broken:,} of {self.rows:,} rows are broken, {number:,} of them so: "
-            f"{self._first[category]}.{hint} Repair the log or {self._where}; a larger share "
+            f"{self._first[category]}.{hint} Repair the log or {roles if guessed else self._where}"
+            "; a larger share "
             f"than {typed('most-broken')} lets pass is taken for a wrong map."
         )
 

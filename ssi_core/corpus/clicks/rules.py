@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ssi_core.corpus.clicks.columns import LogMap
@@ -18,19 +18,18 @@ class Rules:
 
     Attributes
     ----------
-    clicks : Clicks or None
-        "first": only the first position counts (the paper); "all": every click alike; "weighted": a
+    clicks : Clicks
+        "all": every click alike; "first": only the first position counts (the paper); "weighted": a
         pair weighs what its relevance is estimated to be, clicks / looks, where looks are the sum
         of the propensities of its showings (`kernels.ranking.relevance`); "inverse": every click,
-        by one over the propensity of its position. None: "first" where the log has positions, else
-        "all".
+        by one over the propensity of its position.
     clip : float
         With "inverse": largest of these weights.
     most_broken : float
         Share of rows that may be in quarantine.
     """
 
-    clicks: Clicks | None = None
+    clicks: Clicks = "all"
     clip: float = 10.0
     most_broken: float = 0.05
 
@@ -40,7 +39,7 @@ class Rules:
         return self.clicks in ("weighted", "inverse")
 
     def __post_init__(self) -> None:
-        if self.clicks not in (*get_args(Clicks), None):
+        if self.clicks not in get_args(Clicks):
             known = ", ".join(get_args(Clicks))
             raise ValueError(f"clicks={self.clicks!r}: expected one of {known}")
         if self.clip < 1:
@@ -49,31 +48,29 @@ class Rules:
             raise ValueError(f"most_broken={self.most_broken}: expected a share, 0 to 1")
 
     def of(self, form: LogMap) -> Rules:
-        """Return the rules for the logs of a map, with the clicks that count chosen.
+        """Return the rules, which suit the logs of a map.
 
         Raises
         ------
         BadInput
             The clicks need a position or the showings that were not clicked, and the map has none.
         """
-        placed = "position" in form.columns
-        rules = replace(self, clicks=self.clicks or ("first" if placed else "all"))
-        if rules.clicks != "all" and not placed:
+        if self.clicks != "all" and "position" not in form.columns:
             raise BadInput(
                 f"{form.where}: [columns]: no position: "
                 + (
                     "which clicks are of the first one"
-                    if rules.clicks == "first"
+                    if self.clicks == "first"
                     else "how often a place is looked at"
                 )
-                + f" cannot be known ({typed('clicks', rules.clicks)}). Take "
+                + f" cannot be known ({typed('clicks', self.clicks)}). Take "
                 f"{typed('clicks', 'all')}: every click "
                 "counts alike, against all that was shown and not clicked. Or name the column of "
                 "the positions, where the log has one row for each showing."
             )
-        if rules.by_propensity and form.log.all_clicked:
+        if self.by_propensity and form.log.all_clicked:
             raise BadInput(
-                f"{form.where}: [log]: all_clicked: {typed('clicks', rules.clicks)} needs what "
+                f"{form.where}: [log]: all_clicked: {typed('clicks', self.clicks)} needs what "
                 f"was shown and not clicked, too. Take {typed('clicks', 'all')}."
             )
-        return rules
+        return self

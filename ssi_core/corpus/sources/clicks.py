@@ -67,8 +67,8 @@ class Clicks(Tabular):
     Which --clicks suits which log:
 
     \b
+      all       every position is looked at alike, or the order is random (the default)
       first     position 1 is often filled by chance: ads that bid, tests
-      all       every position is looked at alike, or the order is random
       weighted  any order, if some visits have another one. A pair weighs its clicks
                 / looks; a look is a showing times the propensity of its position.
                 For rows against any ads, and for against = "shown"
@@ -122,10 +122,8 @@ class Clicks(Tabular):
         default=None,
         description="Language of both sides, in place of that of the map: zh, ja, en, ..., any",
     )
-    clicks: Literal["first", "all", "weighted", "inverse"] | None = Field(
-        default=None,
-        description="Clicks that count, and their weight; see above. Empty: first, or all where "
-        "the log has no positions",
+    clicks: Literal["all", "first", "weighted", "inverse"] = Field(
+        default="all", description="Clicks that count, and their weight; see above"
     )
     clip: float = Field(default=10.0, ge=1, description="Largest weight of a click, with inverse")
     most_broken: float = Field(

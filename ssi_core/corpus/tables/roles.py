@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from ssi_core.types import BadInput
 _log = logging.getLogger(__name__)
 
 Names: TypeAlias = Mapping[str, Sequence[str]]
-"""Role -> the names that its column is known by, in lower case, the best first."""
+"""Role -> the names that its column is known by, as `plain_name` writes them, the best first."""
 
 DOCUMENTS: Names = {
     "id": ("id", "_id", "docid", "doc_id", "docno", "document_id", "pid", "pageid", "page_id",
@@ -38,21 +39,21 @@ ENDS: Names = {
 ANCHOR: Names = {"anchor": ("anchor", "anchor_text", "anchortext", "link_text", "text", "words")}
 """The words of a link, which a table of links may have."""
 QUERIES: Names = {
-    "id": ("id", "_id", "query_id", "query-id", "qid"),
+    "id": ("id", "_id", "query_id", "qid"),
     "text": ("text", "query", "title"),
 }
 JUDGEMENTS: Names = {
-    "query": ("query", "query_id", "query-id", "qid"),
-    "document": ("document", "document_id", "corpus-id", "doc_id", "docid", "docno"),
+    "query": ("query", "query_id", "qid"),
+    "document": ("document", "document_id", "corpus_id", "doc_id", "docid", "docno"),
     "grade": ("grade", "score", "relevance", "label"),
 }
 LOG: Names = {
     "session": ("session", "session_id", "sessionid", "visit", "visit_id", "search_id", "serp_id"),
     "user": ("user", "user_id", "userid", "visitor", "visitor_id", "client_id"),
-    "query": ("query_id", "queryid", "query-id", "qid"),
+    "query": ("query_id", "queryid", "qid"),
     "query_text": ("query_text", "query", "user_query", "search_term", "searchterm", "search_query",
                    "search", "term", "keywords", "keyword", "phrase", "words", "q"),
-    "document": ("document", "document_id", "doc_id", "docid", "doc", "corpus-id", "item",
+    "document": ("document", "document_id", "doc_id", "docid", "doc", "corpus_id", "item",
                  "item_id", "product", "product_id", "sku", "asin", "object_id", "ad_id", "result",
                  "result_id", "clicked_url", "url", "page", "page_id"),
     "document_title": ("document_title", "title", "product_title", "product_name"),
@@ -72,11 +73,20 @@ PAIRS: Names = {
 """Of a table of translated pairs, beside the codes of its languages."""
 
 
+def plain_name(column: str) -> str:
+    """Return the name of a column without capitals, blanks and hyphens.
+
+    >>> plain_name(" Search term"), plain_name("query-id")
+    ('search_term', 'query_id')
+    """
+    return re.sub(r"[\s-]+", "_", column.strip().lower())
+
+
 def guessed(header: Sequence[str], known: Names) -> dict[str, str]:
     """Return the column of each role whose column has one of the names that are known."""
-    by_lower = {name.lower().strip(): name for name in reversed(header)}
-    names = {role: next(filter(by_lower.get, of_role), None) for role, of_role in known.items()}
-    return {role: by_lower[name] for role, name in names.items() if name is not None}
+    by_name = {plain_name(name): name for name in reversed(header)}
+    names = {role: next(filter(by_name.get, of_role), None) for role, of_role in known.items()}
+    return {role: by_name[name] for role, name in names.items() if name is not None}
 
 
 def roles_of(

@@ -195,7 +195,7 @@ def test_the_same_log_is_not_read_twice_and_other_rules_are_another_artefact(tmp
         tmp_path / "clicks" / "relations" / "click" / "part-00000.parquet"
     ).stat().st_mtime_ns == written
     with pytest.raises(Refused):
-        logs.ingest([path], logs.form(), tmp_path / "clicks", rules=Rules(clicks="all"))
+        logs.ingest([path], logs.form(), tmp_path / "clicks", rules=Rules(clicks="first"))
 
 
 # What is wrong with a log

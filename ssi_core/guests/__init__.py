@@ -16,6 +16,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "pca": "ssi_core.guests.clickthrough.pca:Pca",
         "opca": "ssi_core.guests.clickthrough.opca:Opca",
         "s2net": "ssi_core.guests.clickthrough.s2net:S2Net",
+        "trec_run": "ssi_core.guests.trec_run.trec_run:TrecRun",
     },
     "sources": {
         "feeds": "ssi_core.guests.feeds.source:Feeds",

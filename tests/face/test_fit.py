@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.fit import fit as verb
 from ssi_core.command.library import library
-from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
+from ssi_core.command.verb import run
 from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.face.fit_tasks import search_task

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
+from ssi_core.command.failures import DONE
 from ssi_core.command.library import library
-from ssi_core.command.verb import DONE, run
+from ssi_core.command.verb import run
 from ssi_core.sample import query_log
 from ssi_core.sample.shop import write_shop
 from tests.sources import ingest, needs_ubi

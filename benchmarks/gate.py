@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from ssi_core.evaluation.report import load_report
-from ssi_core.monitoring.gate import Rule
+from ssi_core.guests.monitoring.gate import Rule
 from ssi_core.types import Float64, Report
 
 

@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument("--start", choices=["scratch", "champion"], default="scratch")
     arguments = parser.parse_args()
     from flows.servers.server import Server
-    from ssi_core.monitoring.gate import Rule
+    from ssi_core.guests.monitoring.gate import Rule
     from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample
     from tests.sources import ingest
 

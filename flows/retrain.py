@@ -37,8 +37,8 @@ from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import Row, TaskSpec
 from ssi_core.experiment.training import row_code
+from ssi_core.guests.monitoring.gate import Decision, Rule, best_so_far, decide
 from ssi_core.models.base import UnfitStart
-from ssi_core.monitoring.gate import Decision, Rule, best_so_far, decide
 from ssi_core.tasks.frozen import drawn_at
 from ssi_core.types import BadInput
 

@@ -26,7 +26,7 @@ from ssi_core.parts import LOCAL
 from ssi_core.tasks.settings import Where
 
 if TYPE_CHECKING:
-    from ssi_core.monitoring.drift import Limits
+    from ssi_core.guests.monitoring.drift import Limits
 
 Name = Annotated[str, AfterValidator(lambda name: check_name(name, "model or comparison"))]
 """A name in the settings of a flow, by the rule for all names."""
@@ -256,7 +256,7 @@ class RetrainSettings(BaseModel):
     @field_validator("limits")
     @classmethod
     def _known(cls, value: dict[str, float]) -> dict[str, float]:
-        from ssi_core.monitoring.drift import Limits
+        from ssi_core.guests.monitoring.drift import Limits
 
         known = {one.name for one in fields(Limits)}
         if unknown := sorted(value.keys() - known):
@@ -273,6 +273,6 @@ class RetrainSettings(BaseModel):
 
     def all_limits(self) -> Limits:
         """Return the limits of the look at the data."""
-        from ssi_core.monitoring.drift import Limits
+        from ssi_core.guests.monitoring.drift import Limits
 
         return Limits(**{"size": self.size, **self.limits})

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from ssi_core.face.compare import Comparison, compare
     from ssi_core.face.documents import Documents, read
     from ssi_core.face.export import Export
-    from ssi_core.face.fit import Fit, fit
+    from ssi_core.face.fit import fit
+    from ssi_core.face.fit_result import Fit
     from ssi_core.face.hubs import hubs
     from ssi_core.face.index import Index
     from ssi_core.face.models import BM25, SSI, Ranker, TfIdf, load
@@ -31,7 +32,7 @@ _HOMES = {
     "Comparison": "ssi_core.face.compare",
     "Documents": "ssi_core.face.documents",
     "Export": "ssi_core.face.export",
-    "Fit": "ssi_core.face.fit",
+    "Fit": "ssi_core.face.fit_result",
     "Index": "ssi_core.face.index",
     "Ranker": "ssi_core.face.models",
     "Refused": "ssi_core.types",

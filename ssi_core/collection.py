@@ -86,7 +86,7 @@ LABELS: Mapping[str, pl.DataType] = {
 TITLE = 60
 """Characters of a text that stand for a title."""
 
-_RELATIONS, _DICTIONARY, _IMPRESSIONS = "relations", "dictionary.parquet", "impressions"
+_RELATIONS, _DICTIONARY = "relations", "dictionary.parquet"
 _LABELS: Mapping[Side, str] = {"documents": "labels", "queries": "query_labels"}
 
 

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
-from ssi_core.corpus.sources import source_named
+import pytest
+
+from ssi_core.corpus.sources import SOURCES, source_named
+
+needs_ubi = pytest.mark.skipif("ubi" not in SOURCES, reason="a guest reads it")
 
 
 def ingest(name, paths=(), out=None, *, force=False, progress=None, part_bytes=None, **settings):

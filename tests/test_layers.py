@@ -20,7 +20,7 @@ LINES = [
     {"command"},
     {"face"},
     {"export"},
-    {"experiment", "serving", "monitoring"},
+    {"experiment", "serving"},
     {"models"},
     {"training"},
     {"selection"},

@@ -69,7 +69,7 @@ class Work:
         Raises
         ------
         HTTPException
-            429: there are too many.
+            429: too many pieces of work wait.
         """
         with self._counted():
             return await asyncio.get_running_loop().run_in_executor(self._threads, function)

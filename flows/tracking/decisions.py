@@ -14,7 +14,7 @@ from mlflow.entities import Metric, Run
 from flows.tracking.database import client, experiment_id, plain, search
 from flows.tracking.origin import origin, process_tag
 from flows.tracking.rows import end_abandoned
-from ssi_core.monitoring.gate import Decision, Judgement
+from ssi_core.guests.monitoring.gate import Decision, Judgement
 
 EXPERIMENT = "retrain"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flows.tracking import decisions
 from flows.training.frozen_sets import source_with_key
-from ssi_core.monitoring.drift import Limits, Profile, changes, problems, profile
+from ssi_core.guests.monitoring.drift import Limits, Profile, changes, problems, profile
 from ssi_core.text.tokenizer import tokenize
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from flows.settings import RetrainSettings
 from flows.tracking import decisions, registry
 from flows.training.frozen_sets import source_with_key
 from ssi_core.experiment import Row
-from ssi_core.monitoring.drift import changed_pairs
+from ssi_core.guests.monitoring.drift import changed_pairs
 from ssi_core.training.rhythm import FEWEST
 
 PER_CHANGE = 10.0

@@ -19,7 +19,7 @@ from ssi_core.export.targets import TARGETS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssi_core.face.fit import Fit
+    from ssi_core.face.fit_result import Fit
 
 _STEMS: Mapping[str, bool | None] = {"no": False, "yes": True, "auto": None}
 _APART = ("path", "out", "set_", "auxiliary", "stems", "seed", "exports", "force")
@@ -197,7 +197,7 @@ def fit(given: FitSettings) -> Outcome:
 
 
 def _value(fitted: Fit, out: Path) -> dict[str, Any]:
-    from ssi_core.face.fit import RELATED
+    from ssi_core.face.fit_result import RELATED
 
     documents = fitted.documents
     return {

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from ssi_core.command.verb import WORKFLOW, Verbs, run
+from ssi_core.command.failures import WORKFLOW
+from ssi_core.command.verb import Verbs, run
 from ssi_core.registry import Registry
 
 _HERE = "ssi_core.command"

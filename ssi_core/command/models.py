@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ssi_core.command.verb import WORKFLOW
+from ssi_core.command.failures import WORKFLOW
 
 if TYPE_CHECKING:
     from ssi_core.recorder import RowRecorder

@@ -19,10 +19,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from ssi_core.command.failures import (
+    DONE,
+    FAILED,
+    REFUSED,
+    USAGE,
+    kind_of,
+    message_of,
+    out_of_memory,
+)
 from ssi_core.command.fields import NEW_DIRECTORY, as_text, option, parameters, settings_of
 from ssi_core.command.process import announce, kept_stdout, refuse_outputs, refuse_small_limits
 from ssi_core.command.signals import TERMINATED, code_of, terminable
-from ssi_core.errors import chain_of
 from ssi_core.face.show import shown
 from ssi_core.registry import load
 from ssi_core.remedies import reading
@@ -33,14 +41,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ssi_core.types import Progress
-
-DONE, FAILED, USAGE, BAD_INPUT, REFUSED = 0, 1, 2, 3, 4
-
-WORKFLOW = (
-    "The workflow runs from a checkout of the project, with the packages of pip install "
-    "'ssi[workflow]'."
-)
-"""Sentence that names the extra for verbs outside of the library."""
 
 AROUND: list[Callable[[], AbstractContextManager[None]]] = []
 """Contexts entered around each verb; the workflow adds those of its servers and databases."""
@@ -326,7 +326,7 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         return _explain("failed", error.format_message(), FAILED, chosen)
     except MemoryError as error:
         # Nothing is loaded for it.
-        return _explain("refused", _out_of_memory(error), REFUSED, chosen)
+        return _explain("refused", out_of_memory(error), REFUSED, chosen)
     except BaseException as error:
         # click takes the end of any file for Ctrl-D.
         if isinstance(error, click.Abort) and isinstance(error.__cause__, EOFError):
@@ -348,52 +348,7 @@ def _failure(error: BaseException, chosen: Settings) -> int:
     if kind == "failed":
         error = refusal(error, root()) or error
         kind, code = kind_of(error)
-    return _explain(kind, _message(error), code, chosen)
-
-
-def kind_of(error: BaseException) -> tuple[str, int]:
-    """Return the kind and the exit code of an error, looking through those that wrap another."""
-    from ssi_core.types import BadInput, Refused
-
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, BadInput):
-            return "bad input", BAD_INPUT
-        if isinstance(seen, Refused | MemoryError):
-            return "refused", REFUSED
-        seen = seen.__cause__
-    if any(map(_no_thread, chain_of(error))):
-        return "refused", REFUSED
-    return "failed", FAILED
-
-
-def _message(error: BaseException) -> str:
-    from ssi_core.types import BadInput, Refused
-
-    text = " ".join(str(error).split())
-    if isinstance(error, BadInput | Refused) and text:
-        return text
-    for seen in chain_of(error):
-        if isinstance(seen, MemoryError) or _no_thread(seen):
-            return _out_of_memory(seen)
-    if isinstance(error, ModuleNotFoundError):
-        text = f"{text}. {WORKFLOW}"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _no_thread(error: BaseException) -> bool:
-    """Tell whether no thread could be started, for want of addresses for what it needs."""
-    return isinstance(error, RuntimeError) and str(error) == "can't start new thread"
-
-
-def _out_of_memory(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if text.startswith("ulimit "):
-        return text
-    reason = f" ({text.rstrip('.')})" if text else ""
-    return (
-        f"memory is used up{reason}. Close other programs, raise what bounds it, or take less data."
-    )
+    return _explain(kind, message_of(error), code, chosen)
 
 
 def _explain(kind: str, message: str, code: int, chosen: Settings, *, said: bool = False) -> int:

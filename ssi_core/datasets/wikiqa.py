@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
+from ssi_core.datasets.query_log import QueryLog, write_query_log
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ssi_core.collection import LINK
-from ssi_core.evaluation.comparison import LEVEL
-from ssi_core.evaluation.measures import TITLES, measure_named
+from ssi_core.evaluation.measures import measure_named
 from ssi_core.face import progress
-from ssi_core.face.compare import EITHER, Comparison, compare, title_of
+from ssi_core.face.compare import compare, title_of
 from ssi_core.face.documents import Documents, known_settings
 from ssi_core.face.estimator import Estimator
 from ssi_core.face.fit_cache import fit_once
+from ssi_core.face.fit_result import Fit
 from ssi_core.face.fit_tasks import (
     has_related,
     is_searched,
@@ -33,195 +30,17 @@ from ssi_core.face.fit_tasks import (
     with_stems,
 )
 from ssi_core.face.frames import Links, Rows, Texts
-from ssi_core.face.index import Index
 from ssi_core.face.models import SSI, Ranker
-from ssi_core.face.show import WIDTH
-from ssi_core.face.task import LATENT, Task
+from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.untrained import learns
 from ssi_core.strict import instead, nearest
 from ssi_core.tasks.kinds import Split
 from ssi_core.tasks.pairs import joined
 from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
-RELATED = "related"
-"""Directory of the model of related documents, below that of the search."""
 _MEASURES = ("map", "ndcg_at_10", "mrr")
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A model that was fitted by `fit`, measured beside the strongest that learns nothing.
-
-    Attributes
-    ----------
-    task : Task
-        Task that it was fitted on.
-    model : SSI
-        The fitted model.
-    comparison : Comparison
-        Measures on the test side of BM25F, of the strongest model that learns nothing, chosen on
-        validation (the baseline), and of the model.
-    label : str
-        Name of the model in the comparison: "SSI" where it has learned from pairs, else what was
-        chosen, such as "BM25F" or "LSI + BM25".
-    documents : Documents or None
-        Documents that were read; None where a task was given.
-    cpu_seconds : mapping
-        Seconds of the processor by stage: read, task, fit, compare. What was found in the store
-        took next to none.
-    related : Fit or None
-        The model that finds documents related to a document, where this one answers what people
-        type; None where one kind of query was asked for.
-    """
-
-    task: Task
-    model: SSI
-    comparison: Comparison
-    label: str = "SSI"
-    documents: Documents | None = None
-    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
-    related: Fit | None = None
-
-    @property
-    def choices(self) -> list[str]:
-        """Return what was chosen, in words: once for each fold."""
-        return [one.facts.get("choice", repr(self.model)) for one in self.model.folds_]
-
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """Return what the choice followed from: trials and p; nothing without ``auto``."""
-        facts: Mapping[str, Any] = self.model.fitted_.facts.get("auto", {})
-        return facts
-
-    @property
-    def asked(self) -> str:
-        """Return the queries that the model was made for, in words."""
-        configuration = self.task.artefact.configuration
-        relevant, queries = configuration["relevant"], configuration["queries"]
-        plain = f"{relevant}: {queries}"
-        return _ASKED.get((relevant, queries)) or _ASKED.get((relevant, ""), plain)
-
-    @property
-    def reason(self) -> str:
-        """Return in one sentence what was chosen, and why; of folds what was chosen in each."""
-        several = Counter(self.choices)
-        if not self.facts:
-            return f"Settings: {', '.join(several)}, the documented defaults."
-        if len(self.choices) > 1:
-            names = "; ".join(f"fold {n}: {name}" for n, name in enumerate(self.choices, 1))
-            return (
-                f"Chosen: {names}. The model that is saved was chosen and fitted once more on the "
-                f"judged queries of all folds: {self.model.fitted_.facts['choice']}."
-            )
-        names = ", ".join(several)
-        settings = {str(trial["settings"]) for trial in self.facts["trials"]}
-        tried = f"{len(settings)} setting{'s' * (len(settings) != 1)}"
-        return (
-            f"Chosen: {names}: {self.facts['reason']}; {tried} tried, with "
-            f"{self.facts['triples']:,} triples in all."
-        )
-
-    @property
-    def verdict(self) -> str:
-        """Return in one sentence how the model compares with the strongest that learns nothing."""
-        base, measure = self.comparison.baseline, self.comparison.measures[0]
-        has_learned = any(map(learns, self.label.split(EITHER)))
-        if self.label == base:
-            return f"Nothing was learned from pairs: the model is {base}."
-        test = self.comparison.against(self.label, measure)
-        better = test.difference > 0
-        verb = "is not told apart from"
-        if test.p < LEVEL:
-            verb = "is better than" if better else "is worse than"
-        before = "" if has_learned else "Nothing was learned from pairs. "
-        return (
-            f"{before}{self.label} {verb} {base}, the strongest model that learns nothing: "
-            f"{TITLES[measure]} {test.difference:+.3f}, 95 % interval {test.low:+.3f} to "
-            f"{test.high:+.3f}, p {test.p:.2g}, {test.queries} queries."
-        )
-
-    @property
-    def words(self) -> str:
-        """Return how many words are known, and how many of them U and V have vectors for."""
-        counts, views = self.task.counts, self.task.data.documents.views
-        latent = [len(views[name].words) for name in LATENT if name in views]
-        learned = any(map(learns, self.label.split(EITHER)))
-        if not (latent and learned):
-            return f"Words: {counts['words']:,}."
-        of_latent = f"; U and V have vectors for the {latent[0]:,} most frequent"
-        return f"Words: {counts['words']:,} in the exact part{of_latent}."
-
-    def index(self, out: str | Path | None = None) -> Index:
-        """Return the index of the documents under the model.
-
-        Where there is a model of related documents, ``related`` of the index asks it.
-
-        Parameters
-        ----------
-        out : str or Path, optional
-            Directory to write; by default one of the store.
-        """
-        texts = self.task if self.documents is None else self.documents
-        index = self.model.index(texts, out=out)
-        if self.related is None:
-            return index
-        place = None if out is None else Path(out).parent / RELATED / "index"
-        return index.relating(self.related.model.index(texts, out=place))
-
-    def save(self, directory: str | Path) -> Index:
-        """Write the model and in it the index of the documents.
-
-        Of judged queries in folds it is fitted once more, on those of all folds.
-
-        ``ssi search MODEL TEXT``, ``ssi related MODEL DOCUMENT`` and ``ssi export MODEL`` then need
-        nothing else.
-
-        Parameters
-        ----------
-        directory : str or Path
-            Directory to write; a model that is there is replaced.
-
-        Returns
-        -------
-        Index
-            The index, ready to be searched and exported.
-        """
-        self.model.save(directory)
-        if self.related is not None:
-            self.related.model.save(Path(directory) / RELATED)
-        return self.index(Path(directory) / "index")
-
-    def __str__(self) -> str:
-        parts = [self._part()]
-        if self.related is not None:
-            parts.append(self.related._part())
-        return "\n\n".join(parts)
-
-    def _part(self) -> str:
-        notes = (self.verdict, self.reason, self.words)
-        lines = (textwrap.fill(note, WIDTH) for note in notes)
-        return "\n".join([self.asked, str(self.comparison), *lines])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        html = self.comparison.html(self.asked, self.verdict, self.reason, self.words)
-        return html if self.related is None else html + self.related._repr_html_()
-
-
-_ASKED = {
-    ("link", "documents"): "Related documents: what a document links to",
-    ("anchor", "anchors"): "Search: words of links, and the documents that they lead to",
-    ("self", "titles"): "Search: titles, hidden in the documents, and their documents",
-    ("self", ""): "Search: some words of a document, and the document",
-    ("link", ""): "Related documents: some words of a document, and what it links to",
-    ("click", ""): "Search: queries of the log, and what was clicked",
-    ("judgement", ""): "Search: judged queries",
-}
-"""What was asked, by ``relevant`` and ``queries`` of the task, as a heading."""
 
 
 def fit(

@@ -16,8 +16,12 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "pca": "ssi_core.guests.clickthrough.pca:Pca",
         "opca": "ssi_core.guests.clickthrough.opca:Opca",
         "s2net": "ssi_core.guests.clickthrough.s2net:S2Net",
+        "trec_run": "ssi_core.guests.trec_run.trec_run:TrecRun",
     },
-    "sources": {"feeds": "ssi_core.guests.feeds.source:Feeds"},
+    "sources": {
+        "feeds": "ssi_core.guests.feeds.source:Feeds",
+        "ubi": "ssi_core.guests.ubi.source:Ubi",
+    },
     "summaries": {"sentences": "ssi_core.guests.summary.answers:summarised"},
     "verbs": {
         "site": "ssi_core.guests.site.commands:site",

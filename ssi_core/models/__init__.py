@@ -38,8 +38,6 @@ MODELS: Registry[type[Model]] = Registry(
         "cl_lsi": f"{_HERE}.latent.cl_lsi:ClLsi",
         "multi_task": f"{_HERE}.bilinear.multi_task:MultiTask",
         "softmax": f"{_HERE}.latent.softmax:Softmax",
-        # Another system's ranking.
-        "trec_run": f"{_HERE}.trec_run:TrecRun",
         # Sums of two of these, and of the ranks of several.
         "mixture": f"{_HERE}.combined.mixture:Mixture",
         "residual": f"{_HERE}.combined.residual:Residual",  # Gao et al. 2021

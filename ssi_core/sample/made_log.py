@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
+from ssi_core.datasets.query_log import QueryLog, write_query_log
 from ssi_core.resources import require
 from ssi_core.sample.query_log import QueryLogWorld
 

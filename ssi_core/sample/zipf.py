@@ -25,7 +25,6 @@ _WORDS, _GROWTH = 2_500_000, 0.6
 """Words at that size, and the exponent by which they grow with the documents (Heaps' law)."""
 PART = 20_000
 """Documents that are made at a time."""
-_SENTENCES_A_LINK = 3
 
 
 def world_of(documents: int, seed: int = 0) -> zipf_kernels.World:

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.gate import Population, _p_greater, population, promotions
 from ssi_core.evaluation.significance import paired_t
-from ssi_core.monitoring.gate import Rule
+from ssi_core.guests.monitoring.gate import Rule
 from ssi_core.types import Report
 
 N = 300

@@ -1,6 +1,5 @@
 """A source is a class and a line of the registry: a verb, a form and Python follow from it."""
 
-import gzip
 import inspect
 import sys
 from pathlib import Path
@@ -150,34 +149,8 @@ def test_a_path_is_of_the_first_source_that_it_looks_like(poems, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("ubi.ndjson", ['{"index": {}}', '{"query_id": "q", "user_query": "shoes"}']),
-        ("events.jsonl.gz", ['{"_source": {"query_id": "q", "action_name": "click"}}']),
-        ("events.csv", ["query_id,action_name", "q,click"]),
-    ],
-)
-def test_queries_and_events_of_a_search_are_known_by_their_fields(tmp_path, name, lines):
-    text = "".join(f"{line}\n" for line in lines).encode()
-    (tmp_path / "exports").mkdir()
-    (tmp_path / "exports" / "notes.md").write_text("text")
-    path = tmp_path / "exports" / name
-    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    assert (source_of(path), source_of(path.parent)) == ("ubi", "ubi")
-    # What is no log, or is damaged, is left to the reader of what its name says.
-    path.write_bytes(b"\xff\xfe broken")
-    assert (source_of(path), source_of(path.parent)) == ("table", "folder")
-
-
-def test_a_single_value_stands_for_a_list_of_one():
-    ubi = source_named("ubi")
-    assert ubi(paths="a.jsonl", actions="buy") == ubi(paths=["a.jsonl"], actions=["buy"])
-
-
-@pytest.mark.parametrize(
     ("place", "name"),
     [
-        ("ubi-esci", "ubi"),
         ("wikispeedia", "wikispeedia"),
         ("ir-test-collections/cisi", "collection"),
     ],

@@ -134,15 +134,3 @@ def test_columns_are_declared_for_every_kind_of_table(tmp_path):
     assert judged.counts["judgements"] == 1
     with pytest.raises(BadInput, match=r"no column for the .*columns=\{'(text|id)': 'NAME'\}"):
         ingest("judged", made.path, tmp_path / "none", **files)
-    events = [
-        {"query_id": "1", "user_query": "car"},
-        {
-            "query_id": "1",
-            "action_name": "click",
-            "event_attributes": {"object": {"object_id": "1"}},
-        },
-    ]
-    lines = "".join(json.dumps(event) + "\n" for event in events)
-    (tmp_path / "ubi.ndjson").write_text(lines)
-    shop = {"documents": tmp_path / "a.csv", "columns": columns}
-    assert ingest("ubi", tmp_path / "ubi.ndjson", tmp_path / "ubi", **shop).counts["pairs"] == 1

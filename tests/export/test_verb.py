@@ -7,8 +7,9 @@ from click import Choice
 
 import ssi_core as ssi
 from ssi_core.command.export import export
+from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.library import library
-from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
+from ssi_core.command.verb import run
 from ssi_core.export.encoder import Encoder
 from ssi_core.export.exporting import MARGIN
 from ssi_core.export.targets import TARGETS

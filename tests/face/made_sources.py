@@ -11,7 +11,6 @@ import pytest
 import ssi_core as ssi
 from ssi_core.corpus import sources
 from ssi_core.corpus.sources import source_named
-from tests.corpus.clicks.test_ubi import bulk, event, query
 from tests.datasets import dumps, kyoto
 from tests.datasets.test_farm_ads import written as write_farm_ads
 from tests.datasets.test_smart import write as write_smart
@@ -117,6 +116,8 @@ def beir(place):
 
 
 def ubi(place):
+    from tests.guests.ubi.test_ubi import bulk, event, query
+
     lines = [
         line
         for i in range(N)
@@ -270,6 +271,7 @@ def _made(name, place, fields, **settings):
     return _read(name, **settings), fields
 
 
+GUESTS = {"feeds": feeds, "ubi": ubi}
 SOURCES = {
     "wikipedia": wikipedia,
     "wikispeedia": _wikispeedia,
@@ -279,10 +281,9 @@ SOURCES = {
     "pairs": pairs,
     "beir": beir,
     "judged": judged,
-    "ubi": ubi,
     "table": table,
     "folder": folder,
-    **({"feeds": feeds} if "feeds" in sources.SOURCES else {}),  # a guest
+    **{name: make for name, make in GUESTS.items() if name in sources.SOURCES},
     "trec": trec,
     "ir-datasets": ir_datasets,
     "clicks": clicks,

@@ -5,7 +5,7 @@ import pytest
 
 import ssi_core as ssi
 from ssi_core.face.compare import title_of
-from ssi_core.face.fit import Fit
+from ssi_core.face.fit_result import Fit
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25f import Bm25F

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.fit import fit as verb
 from ssi_core.command.library import library
-from ssi_core.command.verb import BAD_INPUT, DONE, USAGE, run
+from ssi_core.command.verb import run
 from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.face.fit_tasks import search_task
@@ -25,6 +26,7 @@ from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import spec_of
 from tests.corpora import topical, write_collection
+from tests.sources import needs_ubi
 
 pytestmark = pytest.mark.trains
 BUDGET = 12_000
@@ -178,6 +180,7 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
     np.testing.assert_array_equal(resumed.U_, at_once.U_)
 
 
+@needs_ubi
 def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, capsys):
     words = (shop / "ubi", "--texts", shop / "products.jsonl", "--out", tmp_path / "model")
     targets = ("--export", "opensearch", tmp_path / "os", "--export", "lucene", tmp_path / "luc")
@@ -207,6 +210,7 @@ def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, 
     assert max(len(line) for line in printed if str(tmp_path) not in line) <= 80
 
 
+@needs_ubi
 def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
     given = {"texts": shop / "products.jsonl", "auto": False, "budget": 2000}
     by_clicks = ssi.fit(shop / "ubi", **given)
@@ -219,6 +223,7 @@ def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
     assert not judged.any()
 
 
+@needs_ubi
 def test_clicks_that_weigh_by_their_position_are_learnt_against_what_was_shown(shop):
     fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=60_000)
     assert fitted.task.data.train.weighing == "shown"

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
+from ssi_core.command.failures import BAD_INPUT, DONE
 from ssi_core.command.library import library
-from ssi_core.command.verb import BAD_INPUT, DONE, run
+from ssi_core.command.verb import run
 from ssi_core.face.fit_tasks import with_stems
 from ssi_core.types import BadInput
 from tests.fielded import word

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from ssi_core.command.failures import DONE
 from ssi_core.command.library import library
-from ssi_core.command.verb import DONE, run
+from ssi_core.command.verb import run
 from tests.terminals import shown_by
 
 BAR = re.compile("[━╸╺]{3}")

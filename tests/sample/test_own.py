@@ -7,8 +7,9 @@ import pytest
 
 import ssi_core as ssi
 from ssi_core.collection import open_collection
+from ssi_core.command.failures import DONE, REFUSED, USAGE
 from ssi_core.command.library import library
-from ssi_core.command.verb import DONE, REFUSED, USAGE, run
+from ssi_core.command.verb import run
 from ssi_core.sample.own import write_own
 
 FILES = {"articles.jsonl", "links.csv", "clicks.csv", "clicks.toml"}

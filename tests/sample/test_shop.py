@@ -4,11 +4,12 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
+from ssi_core.command.failures import DONE
 from ssi_core.command.library import library
-from ssi_core.command.verb import DONE, run
+from ssi_core.command.verb import run
 from ssi_core.sample import query_log
 from ssi_core.sample.shop import write_shop
-from tests.sources import ingest
+from tests.sources import ingest, needs_ubi
 
 
 def contents(place):
@@ -30,6 +31,7 @@ def test_equal_settings_give_equal_files(tmp_path):
     assert contents(tmp_path / "first") != contents(tmp_path / "other")
 
 
+@needs_ubi
 def test_the_log_is_read_back_whole(shop, tmp_path):
     place, counts = shop
     products = ingest("table", [place / "products.jsonl"], tmp_path / "products").path

@@ -258,7 +258,7 @@ class _Ingestion:
         return settle(self._building, self._rules, rows, plan.names, self._quarantine, where)
 
     def _name_language(self, path: Path) -> None:
-        """Guess the language of texts of which nobody said it."""
+        """Guess the language of the sides for which no language was given."""
         forms = {"query": self._form.queries, "document": self._form.documents}
         sides = [
             side

@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 
 from ssi_core import system
-from ssi_core.corpus.clicks.query_log import QueryLog, write_query_log
 from ssi_core.corpus.judged.rows import is_qrels, read_judged
 from ssi_core.datasets.links import NOWHERE, REDIRECT, follow
+from ssi_core.datasets.query_log import QueryLog, write_query_log
 from ssi_core.datasets.wikipedia.chunks import PAGES, Chunks
 from ssi_core.datasets.wikipedia.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.datasets.wikipedia.mediawiki import first_pass, groups_of, one_site

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssi_core.command.fields import PATH, argument, option, values_of
+from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
+from ssi_core.command.named_values import values_of
 from ssi_core.command.options import SAVE, SEED, K
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress

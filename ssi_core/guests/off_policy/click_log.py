@@ -40,7 +40,7 @@ class ClickLog:
     Attributes
     ----------
     cells : DataFrame
-        Frame of query, document, position Distinct and sorted: cell i is row i.
+        Columns query, document and position, distinct and sorted: cell i is row i.
     queries : Series
         Distinct queries, sorted.
     cell, clicked : int32, bool (rows,)
@@ -85,8 +85,8 @@ def read_log(rows: pl.DataFrame) -> ClickLog:
     Parameters
     ----------
     rows : DataFrame
-        Frame of session, query, document, position, clicked A row for each document that was
-        shown; each document of a slate once. Names may be of any type.
+        Columns session, query, document, position and clicked: a row for each document that was
+        shown, each document of a slate once. Names may be of any type.
     """
     keys = ["query", "document", "position"]
     rows = rows.with_columns(session=pl.col("session").rank("dense").cast(pl.Int32) - 1)

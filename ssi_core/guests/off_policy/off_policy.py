@@ -93,13 +93,14 @@ class OffPolicy:
     log : ClickLog
         What was shown and clicked.
     ranking : DataFrame
-        Frame of query, document, position, share The share of the new ranker's visits to a query,
-        among those that fill the position, in which it shows the document there; 1: a fixed order.
+        Columns query, document, position and share: of the new ranker's visits to a query that fill
+        the position, the share in which it shows the document there; 1: a fixed order.
     propensities : DataFrame
-        Frame of position, propensity Examination; null where it is not known.
+        Columns position and propensity, the probability that a visitor examines the position; null
+        where it is not known.
     policy : DataFrame or None
-        Frame of query, document, position, probability; or None mu, for every document and position
-        of it; None: estimated by frequencies.
+        Columns query, document, position and probability, that the policy of the log shows the
+        document there, for each showing of the log. None: estimated by frequencies.
     known_propensities : bool
         Whether the propensities are known; else resamples estimate them anew, from these on.
     """

@@ -34,7 +34,7 @@ def ranking_of(
     clicks : Path
         Directory of the clicks, with the texts.
     cells : DataFrame
-        Frame of query, document, position What the log has shown where.
+        Columns query, document and position: what the log has shown, and where.
     among : "all" or "shown"
         Ads that are ranked: all of the clicks, or those that the log shows on the page. Equal
         scores are ordered by the row of the ad.

@@ -11,8 +11,9 @@ import click
 import pytest
 
 from flows.cli import cli
+from ssi_core.command.failures import kind_of
 from ssi_core.command.library import GROUPS, _Group
-from ssi_core.command.verb import Outcome, Verb, Verbs, kind_of, run
+from ssi_core.command.verb import Outcome, Verb, Verbs, run
 from ssi_core.datasets.sources import Wikispeedia
 from ssi_core.datasets.wikipedia.source import Wikipedia
 from ssi_core.evaluation.hubs import hubs

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from flows.training import checks
 from flows.training.checks import check_data
 from ssi_core import store
-from ssi_core.monitoring.drift import Limits, profile
+from ssi_core.guests.monitoring.drift import Limits, profile
 from ssi_core.text.tokenizer import tokenize
 from tests.corpora import topical, write_corpus
 

@@ -10,6 +10,7 @@ import pytest
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
+from ssi_core.corpus.sources import source_named, source_of
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.store import open_or_make
 from ssi_core.tasks.spec import TaskSpec
@@ -326,3 +327,39 @@ def test_the_published_file_is_read_to_its_last_line(tmp_path):
     assert skipped["event_of_unknown_query"] == 87
     assert skipped["event_of_other_action"]["add_to_cart"] == 234
     assert counts["clicks"] > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("ubi.ndjson", ['{"index": {}}', '{"query_id": "q", "user_query": "shoes"}']),
+        ("events.jsonl.gz", ['{"_source": {"query_id": "q", "action_name": "click"}}']),
+        ("events.csv", ["query_id,action_name", "q,click"]),
+    ],
+)
+def test_queries_and_events_of_a_search_are_known_by_their_fields(tmp_path, name, lines):
+    text = "".join(f"{line}\n" for line in lines).encode()
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "exports" / "notes.md").write_text("text")
+    path = tmp_path / "exports" / name
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert (source_of(path), source_of(path.parent)) == ("ubi", "ubi")
+    # What is no log, or is damaged, is left to the reader of what its name says.
+    path.write_bytes(b"\xff\xfe broken")
+    assert (source_of(path), source_of(path.parent)) == ("table", "folder")
+
+
+def test_a_single_value_stands_for_a_list_of_one():
+    ubi = source_named("ubi")
+    assert ubi(paths="a.jsonl", actions="buy") == ubi(paths=["a.jsonl"], actions=["buy"])
+
+
+def test_the_published_directory_is_known_by_what_it_holds():
+    assert source_of(real_data("ubi-esci")) == "ubi"
+
+
+def test_columns_of_the_documents_are_declared(tmp_path):
+    (tmp_path / "a.csv").write_text("nr;wort\nb2;a blue shoe\n")
+    (tmp_path / "ubi.ndjson").write_text(bulk([query("q", "shoe"), event("click", "q", "b2")]))
+    shop = {"documents": tmp_path / "a.csv", "columns": {"id": "nr", "text": "wort"}}
+    assert ingest("ubi", tmp_path / "ubi.ndjson", tmp_path / "out", **shop).counts["pairs"] == 1

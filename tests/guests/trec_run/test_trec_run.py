@@ -10,11 +10,11 @@ import pytest
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.texts import measured, write_texts
 from ssi_core.evaluation.trec import write_trec
+from ssi_core.guests.trec_run.trec_run import TrecRun
 from ssi_core.models import load_model
 from ssi_core.models.combined.fusion import Fusion
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.models.trec_run import TrecRun
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.index import build_index
 from ssi_core.tasks.task import build_task, open_task

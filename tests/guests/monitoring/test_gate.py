@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.monitoring.gate import Rule, best_so_far, decide
+from ssi_core.guests.monitoring.gate import Rule, best_so_far, decide
 from ssi_core.types import Report
 
 N = 400

@@ -6,7 +6,7 @@ A query has ``query_id``, ``user_query`` and perhaps ``query_response_hit_ids``;
 
 The events of one query_id with one wording are a slate. It shows the objects of its impressions,
 or, where it has none, those of the response; what was clicked was shown. Judgement lists and query
-sets (`ubi_judged`) may be among the files; their queries are those of the same wording.
+sets (`judged`) may be among the files; their queries are those of the same wording.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
-from ssi_core.corpus.clicks.ubi_lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.corpus.language import name_languages
 from ssi_core.corpus.tables.form import TableForm, kind_of, text_bytes
 from ssi_core.corpus.tree import walk
+from ssi_core.guests.ubi.lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.remedies import typed
 from ssi_core.resources import require
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
-    from ssi_core.corpus.sources.ubi import Ubi
+    from ssi_core.guests.ubi.source import Ubi
     from ssi_core.store import Building
 
 _FORM = LogMap(

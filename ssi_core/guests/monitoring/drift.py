@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.collection import CLICK, INGEST, LINK, TRANSLATION, open_collection
-from ssi_core.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
-from ssi_core.monitoring.cooccurrence import WordMap, distance, word_map
+from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
+from ssi_core.guests.monitoring.cooccurrence import WordMap, distance, word_map
 from ssi_core.tasks.reading import texts_at
 from ssi_core.tasks.split import hash_titles
 from ssi_core.text.tokenizer import tokenize

@@ -37,7 +37,7 @@ class Ubi(Tabular):
 
     flow = "ingest-clicks"
     origin = "ubi"
-    builder = "ssi_core.corpus.clicks.ubi:build"
+    builder = "ssi_core.guests.ubi.build:build"
     examples = (
         "ssi data ingest ubi ubi_queries.ndjson.gz ubi_events.ndjson.gz --documents products",
         "ssi data ingest ubi exports/ --documents products.csv --action click --action add_to_cart",
@@ -75,8 +75,8 @@ class Ubi(Tabular):
     @classmethod
     def looks_like(cls, path: Path) -> bool:
         """Tell whether a file, or one in a directory, has the fields of queries or events."""
-        from ssi_core.corpus.clicks.ubi_lines import is_ubi
         from ssi_core.corpus.tree import walk
+        from ssi_core.guests.ubi.lines import is_ubi
 
         if path.is_dir():
             return any(map(is_ubi, walk(path, Counter(), deep=False)))
@@ -84,14 +84,14 @@ class Ubi(Tabular):
 
     def inputs(self) -> Sequence[Path]:
         """Return the files, also those of directories, and the table of the objects."""
-        from ssi_core.corpus.clicks.ubi import exports_of
+        from ssi_core.guests.ubi.build import exports_of
 
         tables = [self.documents] if self.documents and not self.documents.is_dir() else []
         return [*exports_of(self.paths, Counter()), *tables]
 
     def identity(self) -> Mapping[str, Any]:
         """Return the settings that change what is written."""
-        from ssi_core.corpus.clicks.ubi import rules_of
+        from ssi_core.guests.ubi.build import rules_of
 
         return {
             "source": self.origin,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.monitoring.cooccurrence import distance, word_map
+from ssi_core.guests.monitoring.cooccurrence import distance, word_map
 
 DOCUMENTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=12)
 

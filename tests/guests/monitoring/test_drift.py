@@ -6,9 +6,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.monitoring.click_rates import ClickRates, Rate
-from ssi_core.monitoring.cooccurrence import word_map
-from ssi_core.monitoring.drift import Limits, Profile, changed_pairs, changes, problems, profile
+from ssi_core.guests.monitoring.click_rates import ClickRates, Rate
+from ssi_core.guests.monitoring.cooccurrence import word_map
+from ssi_core.guests.monitoring.drift import (
+    Limits,
+    Profile,
+    changed_pairs,
+    changes,
+    problems,
+    profile,
+)
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
 from tests.seals import reseal

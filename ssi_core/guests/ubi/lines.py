@@ -14,11 +14,11 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.ubi_judged import UbiJudged, one_line
 from ssi_core.corpus.tables.form import kind_of, written_as
 from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines
 from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
 from ssi_core.corpus.tables.reader import header_of, read_rows
+from ssi_core.guests.ubi.judged import UbiJudged, one_line
 from ssi_core.types import BadInput
 
 CLICK, IMPRESSION = "click", "impression"

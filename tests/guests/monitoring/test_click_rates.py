@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
-from ssi_core.monitoring.drift import profile
+from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
+from ssi_core.guests.monitoring.drift import profile
 from tests.corpus.clicks import logs
 
 

@@ -1,0 +1,1 @@
+"""User Behavior Insights: queries and events of a search engine, as OpenSearch keeps them."""

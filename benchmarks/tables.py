@@ -62,11 +62,16 @@ class Computation:
         return all(of_row.get(label, 0) >= number for label, number in wanted.items())
 
 
+def declared() -> dict:
+    """Return ``tables.toml``."""
+    return tomllib.loads((HERE / "tables.toml").read_text(encoding="utf-8"))
+
+
 def computations() -> Iterator[Computation]:
     """Yield what ``tables.toml`` declares."""
-    declared = tomllib.loads((HERE / "tables.toml").read_text(encoding="utf-8"))["tables"]
-    every = [table for tables in declared.values() for table in tables]
-    for corpus, tables in declared.items():
+    of_corpus = declared()["tables"]
+    every = [table for tables in of_corpus.values() for table in tables]
+    for corpus, tables in of_corpus.items():
         for table in tables:
             several = every.count(table) > 1
             yield Computation(table, corpus, f"{table}-{corpus}" if several else table)
@@ -108,7 +113,7 @@ def main() -> int:
 def compute(one: Computation, data: Path, seeds: int) -> str:
     """Compute a table and keep its result; return why not, or nothing."""
     corpus = Path(os.environ.get("SSI_ROOT", HERE.parent)) / "corpora" / one.corpus
-    how = tomllib.loads((HERE / "tables.toml").read_text(encoding="utf-8"))["corpora"][one.corpus]
+    how = declared()["corpora"][one.corpus]
     kept = RESULTS / f"{one.result}.json"
     for words in (
         ["data", "ingest", *how.format(data=data).split(), "--out", str(corpus)],

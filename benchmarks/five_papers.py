@@ -1,8 +1,8 @@
-"""What the rows of the table five-papers cost: time of the training, memory, time of a query.
+"""What the rows of the table five-papers cost: training, memory, size, time of a query.
 
-    python -m benchmarks.five_papers TASK > docs/results/five-papers-costs-NAME.json
+    python -m benchmarks.five_papers TASK COMPARISON > docs/results/five-papers-costs-NAME.json
 
-of the newest comparison of the table; TASK is the directory of its task. A query is scored against
+TASK is the directory of the task of the comparison. A query is scored against
 all titles of the log, one at a time and on one thread: the median of the CPU time of a hundred.
 """
 
@@ -30,7 +30,7 @@ QUERIES = 100
 def main() -> None:
     """Measure the first seed of each row."""
     tracking.ready()
-    task, loaded = open_task(Path(sys.argv[1])), load("five-papers")
+    task, loaded = open_task(Path(sys.argv[1])), load("five-papers", sys.argv[2])
     rows = {}
     for run in loaded.runs:
         if run.seed == 0:
@@ -39,11 +39,17 @@ def main() -> None:
             }
             rows[run.label] = {
                 **{name: round(value, 1) for name, value in used.items()},
+                "model_mib": round(mebibytes(tracking.model_directory(run.run_id)), 1),
                 "query_ms": round(milliseconds(run.run_id, task), 2),
             }
             print(run.label, rows[run.label], file=sys.stderr)
     result = {"comparison": loaded.comparison, "documents": len(task.documents), "rows": rows}
     print(json.dumps(result, indent=1, ensure_ascii=False))
+
+
+def mebibytes(directory: Path) -> float:
+    """Return the size of the files of a model."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) / 2**20
 
 
 def milliseconds(run_id: str, task: Task) -> float:

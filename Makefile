@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile journeys mutants bench peers clean
+.PHONY: demo test core coverage other-kernels docs docs-figures notebooks lint slow kills fuzz hostile journeys mutants bench tables peers clean
 
 demo: .venv/.stamp
 	$(BIN)/ssi demo
@@ -80,6 +80,11 @@ journeys: .venv/.stamp
 
 bench: .venv/.stamp
 	$(BIN)/python -m benchmarks
+
+# All tables of docs/results with three seeds, cheapest first: days. DATA=/data TABLES="--hours 2", or --list for the hours alone.
+TABLES :=
+tables: .venv/.stamp
+	$(BIN)/python -m benchmarks.tables "$(or $(DATA),$(SSI_REAL_DATA))" $(TABLES)
 
 # Engines and programs that tests compare with are installed, and these tests run.
 peers: .venv/.stamp

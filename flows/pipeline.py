@@ -24,6 +24,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows import environment, tracking
 from flows.features import features_of, make_task
 from flows.ingest import ingest_source, settings_of_files
+from flows.reporting.result_file import comparison_of
 from flows.reporting.shipped_tables import find_table
 from flows.servers.server import Server
 from flows.settings import PipelineSettings
@@ -39,7 +40,6 @@ from flows.training.trials import do_trials
 from flows.training.workers import Workers
 from ssi_core import store
 from ssi_core.experiment import Row, Table
-from ssi_core.experiment.training import row_code
 from ssi_core.parts import LOCAL
 from ssi_core.types import BadInput, Inapplicable, Refused
 
@@ -154,9 +154,7 @@ def _source(table: Table, settings: PipelineSettings, *, across: bool) -> str:
 def comparison_id(table: Table, tasks: Mapping[str, str]) -> str:
     """Name the comparison of a table on tasks, so that the same work finds its finished rows."""
     keys = {name: store.read(Path(path)).key for name, path in tasks.items()}
-    code = row_code(*table.rows)
-    key = store.key_of("comparison", table.to_dict(), keys, code)
-    return f"{table.name}-{key[:12]}"
+    return comparison_of(table, keys)
 
 
 class Trained(NamedTuple):

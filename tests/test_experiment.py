@@ -64,7 +64,7 @@ def test_a_shipped_table_is_whole_and_survives_the_round_trip(name):
     assert found.name == name
     assert parse_table(found.to_dict()) == found
     assert found.source
-    for task in found.tasks:
+    for task in {row.task for row in found.rows}:  # drop leaves tasks without rows
         assert found.views(task)
 
 

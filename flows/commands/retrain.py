@@ -11,7 +11,7 @@ import click
 from flows.commands.flow_verb import FlowVerb
 from ssi_core.command.data import artefact_outcome
 from ssi_core.command.fields import PATH, argument, option
-from ssi_core.command.options import FORCE, MAX_QUERIES, OUT
+from ssi_core.command.options import FORCE, OUT
 from ssi_core.command.verb import Outcome, verb
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ class FreezeSettings:
     relevant: Literal["click", "translation > link", "translation", "link"] | None = option(
         None, "Relation that answers a query. [default: the first of these that CORPUS has]"
     )
-    queries: int = MAX_QUERIES
+    queries: int = option(
+        1000,
+        "Maximum number of queries, which are drawn; with --since, and as many that are new.",
+        flag="--max-queries",
+        ge=1,
+    )
     pool: int = option(10_000, "Number of candidates of each query.", ge=1)
     split_seed: int = option(0, "Random seed of the split.")
     force: bool = FORCE

@@ -22,12 +22,13 @@ from flows.reporting.comparison_tests import (
 from flows.reporting.comparisons import latest
 from flows.reporting.partial_table import measured
 from flows.reporting.report import markdown, render
-from flows.reporting.result_file import settings_digest
+from flows.reporting.result_file import comparison_of, settings_digest
 from flows.reporting.verdicts import claims_line, counts
 from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.slices import of_reports
 from ssi_core.experiment import PrintedRow, Published, Row, Table
+from ssi_core.experiment.training import row_code
 from ssi_core.types import BadInput, Float64, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
@@ -47,6 +48,8 @@ class Loaded:
         Label -> the reports of its seeds.
     means : mapping
         Label -> frame of id and measures, averaged over seeds.
+    code : str or None
+        Digest of the code that its name stands for, if that is the code of today.
     """
 
     experiment: str
@@ -55,6 +58,7 @@ class Loaded:
     runs: Sequence[tracking.FinishedRow]
     reports: Mapping[str, Sequence[Report]]
     means: Mapping[str, pl.DataFrame]
+    code: str | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -87,7 +91,9 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
         means = {label: average_seeds(runs_of_label) for label, runs_of_label in reports.items()}
     except ValueError as error:
         raise BadInput(f"comparison {comparison!r}: {error}") from error
-    return Loaded(experiment, comparison, measured(table, reports), runs, reports, means)
+    keys = {table.row(run.label).task: run.data.get("task", "") for run in runs}
+    code = row_code(*table.rows) if comparison_of(table, keys) == comparison else None
+    return Loaded(experiment, comparison, measured(table, reports), runs, reports, means, code)
 
 
 def compare(experiment: str, comparison: str | None = None) -> dict[str, Any]:
@@ -107,8 +113,9 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
     measure are one. ``counts``: their verdicts, on their own rows and on stand-ins. ``settings``:
-    digest of what the table computes. ``data``: keys of its tasks and their corpora. ``missing``:
-    labels without a finished run; ``reasons``: why runs failed, by
+    digest of what the table computes. ``code``: digest of the code that trained and measured its
+    rows; null where that has changed since. ``data``: keys of its tasks and their corpora.
+    ``missing``: labels without a finished run; ``reasons``: why runs failed, by
     label.
     """
     table = loaded.table
@@ -123,6 +130,7 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "experiment": loaded.experiment,
         "comparison": loaded.comparison,
         "settings": settings_digest(table),
+        "code": loaded.code,
         "data": {table.row(run.label).task: dict(run.data) for run in loaded.runs},
         "title": table.title,
         "measures": list(table.measures),

@@ -1,7 +1,8 @@
 """A comparison as a small file, which is kept with the pages that quote it.
 
 It holds what `flows.reporting.report` reads, with six digits, and no run ids, curves or tests by t.
-The same comparison gives the same bytes.
+The same comparison gives the same bytes. A result knows the code that made it (``code``), and is
+`earlier` where what it computes may be another thing today.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core import store
 from ssi_core.experiment import Table
+from ssi_core.experiment.training import row_code
 from ssi_core.files import read_object, write_result
 from ssi_core.types import BadInput
 
@@ -48,9 +51,15 @@ def settings_digest(table: Table) -> str:
     return store.key_of("settings", {**settings, "rows": rows}, {})[:16]
 
 
+def comparison_of(table: Table, tasks: Mapping[str, str]) -> str:
+    """Name the comparison of a table on tasks, by their keys, as the code of today computes it."""
+    key = store.key_of("comparison", table.to_dict(), tasks, row_code(*table.rows))
+    return f"{table.name}-{key[:12]}"
+
+
 def saved(comparison: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is kept of a comparison, which is that of `flows.reporting.compare.results`."""
-    kept = {name: comparison[name] for name in _TOP}
+    kept = {name: comparison[name] for name in _TOP} | {"code": comparison["code"]}
     kept["claims"] = [
         {name: value for name, value in claim.items() if name not in _LEFT_OUT}
         for claim in comparison["claims"]
@@ -92,6 +101,17 @@ def load(path: Path) -> dict[str, Any]:
     if lacking := [key for key in (*_TOP, "claims", "tests") if key not in result]:
         raise BadInput(f"{path} lacks {', '.join(lacking)}. {remedy}")
     return result
+
+
+def earlier(result: Mapping[str, Any]) -> bool:
+    """Tell whether a result is of code or settings that have changed since, or does not know.
+
+    A table that is not shipped has no settings to compare, and only its code counts as unknown.
+    """
+    if result.get("code") is None or result["experiment"] not in shipped_tables():
+        return True
+    table = find_table(result["experiment"])
+    return (result["code"], result["settings"]) != (row_code(*table.rows), settings_digest(table))
 
 
 def _rounded(value: Any) -> Any:

@@ -12,9 +12,9 @@ from flows.reporting.compare import Loaded, load
 from flows.reporting.result_file import settings_digest
 from flows.reporting.verdicts import probability
 from ssi_core.command.text import plain_table, styled
-from ssi_core.evaluation.claims import Claim
-from ssi_core.evaluation.comparison import LEVEL, digits, value_text
-from ssi_core.evaluation.measures import LOWER_IS_BETTER, TITLES
+from ssi_core.evaluation.claims import Claim, outcome_of
+from ssi_core.evaluation.comparison import LEVEL, digits, signed, value_text
+from ssi_core.evaluation.measures import TITLES
 from ssi_core.evaluation.pooling import random_effects
 from ssi_core.evaluation.significance import (
     at_floor,
@@ -139,11 +139,11 @@ def _claims(
         _tested(loaded, claim, *pair, rounds=rounds_of(len(tested)))
         for claim, pair in tested.items()
     ]
-    for one, p in zip(found, holm([one["p"] for one in found]).tolist(), strict=True):
-        one |= {"p_adjusted": p, "verdict": _verdict(one, one["difference"], p)}
-    pooled = [(one, one["another"]) for one in found if one["another"]]
-    for (one, other), p in zip(pooled, holm([other["p"] for _, other in pooled]), strict=True):
-        other |= {"p_adjusted": float(p), "verdict": _verdict(one, other["mean"], p)}
+    for claim, one, p in zip(tested, found, holm([one["p"] for one in found]), strict=True):
+        one |= {"p_adjusted": float(p), "verdict": outcome_of(claim, one["difference"], p, LEVEL)}
+    pooled = [(claim, o["another"]) for claim, o in zip(tested, found, strict=True) if o["another"]]
+    for (claim, other), p in zip(pooled, holm([other["p"] for _, other in pooled]), strict=True):
+        other |= {"p_adjusted": float(p), "verdict": outcome_of(claim, other["mean"], p, LEVEL)}
     return found
 
 
@@ -191,13 +191,6 @@ def _tested(
             )
         ],
     }
-
-
-def _verdict(claim: Mapping[str, Any], difference: float, p_adjusted: float) -> str:
-    if not p_adjusted < LEVEL:
-        return "not decided"
-    gain = -difference if claim["measure"] in LOWER_IS_BETTER else difference
-    return "holds" if gain > 0 else "reversed"
 
 
 def render_together(found: Mapping[str, Any], console: Console) -> None:
@@ -248,21 +241,19 @@ CLAIMS = ["differ", "shown", "verdict", "p", "any other", "one more"]
 
 
 def _line(claim: Mapping[str, Any]) -> list[str]:
-    def number(value: float) -> str:
-        return digits(claim["measure"], abs(value), like=claim["difference"]).removeprefix("0")
+    measure, like = claim["measure"], claim["difference"]
 
     def interval(low: float | None, high: float | None) -> str:
-        return "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
-
-    def signed(value: float) -> str:
-        return f"{'-' if value < 0 else '+'}{number(value)}"
+        if low is None or high is None:
+            return ""
+        return f"{signed(measure, low, like=like)} to {signed(measure, high, like=like)}"
 
     other = claim["another"] or dict.fromkeys(("low", "high", "next_low", "next_high"))
     p = probability(claim["p_adjusted"], claim["bound"]).removeprefix("p ").removeprefix("= ")
     return [
         f"{claim['above']} above {claim['below']}",
-        signed(claim["difference"]),
-        number(claim["detectable"]),
+        signed(measure, claim["difference"], like=like),
+        digits(measure, claim["detectable"], like=like).removeprefix("0"),
         claim["verdict"],
         p,
         interval(other["low"], other["high"]),

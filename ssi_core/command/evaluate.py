@@ -59,7 +59,7 @@ class EvaluateSettings:
     )
     fold: int | None = FOLD
     side: Literal["test", "valid"] = option("test", "Part of the split to measure on.")
-    queries: int = MAX_QUERIES
+    queries: int | None = MAX_QUERIES
     seed: int = SEED
     hubs: bool = option(
         False,
@@ -202,7 +202,7 @@ def _require_unseen_queries(model: str, on: Path) -> None:
 
 
 def folds(
-    model: str, task: Path, fold: int | None, queries: int = 1000
+    model: str, task: Path, fold: int | None, queries: int | None = None
 ) -> Iterator[tuple[FittedModel, Task]]:
     """Yield the folds of a task that are asked for, each with the model that was trained in it."""
     from ssi_core.evaluation.folds import fold_of
@@ -221,7 +221,7 @@ def folds(
 
 
 def _affordable(
-    parts: Iterable[tuple[FittedModel, Task]], queries: int
+    parts: Iterable[tuple[FittedModel, Task]], queries: int | None
 ) -> Iterator[tuple[FittedModel, Task]]:
     """Yield models and tasks; refuse those that memory is too small for."""
     from ssi_core.models.measuring import require_evaluation

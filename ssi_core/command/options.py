@@ -45,7 +45,10 @@ ROWS: Any = option(
 )
 SET: Any = option({}, "Hyper-parameter. Can be repeated.", flag="--set", metavar="NAME=VALUE")
 MAX_QUERIES: Any = option(
-    1000, "Maximum number of queries of a part of the split.", flag="--max-queries", ge=1
+    None,
+    "Maximum number of queries of a part of the split, which are drawn. [default: all]",
+    flag="--max-queries",
+    ge=1,
 )
 INDEX: Any = option(
     None,

@@ -238,7 +238,10 @@ def judge(
         by: TestName | Literal["tost"] = test if claim.margin is None else "tost"
         above, below = (means[label][claim.measure].to_numpy() for label in systems[claim])
         difference = float(np.mean(above - below))
-        outcome, reason = reasons[claim] or (_outcome(claim, difference, adjusted[key], level), "")
+        outcome, reason = reasons[claim] or (
+            outcome_of(claim, difference, adjusted[key], level),
+            "",
+        )
         verdicts.append(
             Verdict(
                 claim,
@@ -287,7 +290,8 @@ def _apart(
     return None
 
 
-def _outcome(claim: Claim, difference: float, p_adjusted: float, level: float) -> Outcome:
+def outcome_of(claim: Claim, difference: float, p_adjusted: float, level: float) -> Outcome:
+    """Return the outcome of a claim: decided where p is below the level, then by the sign."""
     if not p_adjusted < level:
         return "not decided"
     if claim.margin is not None:

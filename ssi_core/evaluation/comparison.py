@@ -91,3 +91,14 @@ def digits(name: str, number: float, *, like: float) -> str:
     if name not in PERCENT:
         return f"{number:.3f}"
     return f"{100 * number:.{4 if 0 < like < 0.0005 else 2}f}"
+
+
+def signed(name: str, number: float, *, like: float) -> str:
+    """Write a difference with its sign, which one that is rounded to nothing has not; see `digits`.
+
+    >>> signed("map", -0.0123, like=0.2), signed("map", -0.0004, like=0.2)
+    ('-.012', '.000')
+    """
+    text = digits(name, abs(number), like=like)
+    sign = ("-" if number < 0 else "+") if float(text) else ""
+    return sign + text.removeprefix("0")

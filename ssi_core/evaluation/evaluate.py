@@ -164,7 +164,7 @@ def evaluate(
     task: Task,
     *,
     side: Side = "test",
-    queries: int = 1000,
+    queries: int | None = None,
     tuples: int = 100_000,
     seed: int = 0,
     threads: int = 1,
@@ -186,8 +186,10 @@ def evaluate(
         Task to measure on.
     side : "test" or "valid"
         Side of the split to measure on.
-    queries : int
-        Drawn once by ``seed``, the same for every model; all if there are fewer.
+    queries : int or None
+        How many to measure at most, drawn once by ``seed``, the same for every model; None: all
+        that have a relevant document. Scores are in blocks, so that more queries take more time
+        and, beside their vectors, no more memory.
     tuples : int
         Number of tuples for ``rank_loss_tuples``; 0: leave it out.
     seed : int

@@ -100,7 +100,7 @@ def ranking_memory(
     task: Task,
     side: Side,
     *,
-    queries: int,
+    queries: int | None,
     dense: int,
     nonzeros: int,
     block: int = BLOCK_BYTES,
@@ -110,8 +110,8 @@ def ranking_memory(
 
     Parameters
     ----------
-    queries : int
-        How many are ranked at most.
+    queries : int or None
+        How many are ranked at most; None: all.
     dense : int
         Width N of the dense part of vectors; 0: none.
     nonzeros : int
@@ -123,7 +123,7 @@ def ranking_memory(
     """
     pairs = {name: getattr(task, name).rows for name in ("train", "valid", "test")}
     m = len(task.queries), len(task.documents)
-    q = min(queries, len(pairs[side]), m[0])
+    q = min(m[0] if queries is None else queries, len(pairs[side]), m[0])
     pool = task.pool if side == "test" else task.valid_pool
     candidates = m[1] if pool is None else min(m[1], len(pool) + _most_pairs(pairs[side], q))
     if getattr(task, side).listed:

@@ -38,7 +38,7 @@ def write_trec(
     directory: Path,
     *,
     side: Side = "test",
-    queries: int = 1000,
+    queries: int | None = None,
     seed: int = 0,
     depth: int | None = None,
     threads: int = 1,
@@ -53,7 +53,7 @@ def write_trec(
 
     Parameters
     ----------
-    fitted, task, side, queries, seed, threads : Fitted, Task, Side, int, int, int
+    fitted, task, side, queries, seed, threads : Fitted, Task, Side, int or None, int, int
         As in `evaluate`.
     directory : Path
         Made if need be.

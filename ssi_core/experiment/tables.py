@@ -195,6 +195,9 @@ class Table:
     two_folds : str
         Measure by which weights that need no training, such as those of a mixture, are chosen on
         one half of the test queries for the other; empty: they are chosen in training.
+    queries : int
+        Number of test queries that are measured at most, drawn once for all rows; by default all
+        that have a relevant document.
     """
 
     name: str
@@ -210,6 +213,7 @@ class Table:
     scatter: tuple[tuple[str, str], ...] = ()
     printed: tuple[PrintedRow, ...] = ()
     two_folds: str | None = None
+    queries: Annotated[int, Field(ge=1)] | None = None
 
     def row(self, label: str) -> Row:
         """Return the row of a label; `BadInput` names the rows there are."""
@@ -278,6 +282,7 @@ class Table:
         """Return what TOML would hold, with defaults written out; `parse_table` reads it back."""
         written = {
             **_written(self, "name", "title", "baseline", "seeds", "source", "note", "two_folds"),
+            **_written(self, "queries"),
             "tasks": {name: _written_task(spec) for name, spec in self.tasks.items()},
             "rows": [_written_row(row) for row in self.rows],
         }

@@ -154,18 +154,18 @@ def train_row(
             facts = {"facts": fitted.facts, "languages": fitted.languages}
         if measuring is not None:
             measuring()
-        reports.append(_measured(fitted, fold, table.two_folds, threads))
+        reports.append(_measured(fitted, fold, table, threads))
     save_report(pooled(reports), out / _REPORT)
     facts |= {"curve": curve, "threads": attempt.threads, "usage": usage.so_far()}
     store.write_json(out / _FACTS, facts)
     return read_trained(out)
 
 
-def _measured(fitted: FittedModel, task: Task, chosen_by: str | None, threads: int) -> Report:
-    if chosen_by is None:
-        return evaluate(fitted, task, side="test", threads=threads)
-    variants = fitted.model.variants(fitted)
-    return two_folds(variants, task, chosen_by, side="test", threads=threads)
+def _measured(fitted: FittedModel, task: Task, table: Table, threads: int) -> Report:
+    how: dict[str, Any] = {"side": "test", "queries": table.queries, "threads": threads}
+    if table.two_folds is None:
+        return evaluate(fitted, task, **how)
+    return two_folds(fitted.model.variants(fitted), task, table.two_folds, **how)
 
 
 def read_trained(directory: Path) -> Trained:

@@ -180,7 +180,7 @@ def compare(
     measures: str | Sequence[str] = MEASURES,
     baseline: str | None = None,
     side: Literal["test", "valid"] = "test",
-    queries: int = 1000,
+    queries: int | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> Comparison:
@@ -206,7 +206,8 @@ def compare(
     side : str, optional
         "test", or "valid" as long as something is still to be chosen.
     queries : int, optional
-        Number of queries that are drawn, once for all rankers.
+        Number of queries at most, drawn once for all rankers; by default all that have a relevant
+        document.
     seed : int, optional
         Seed of that draw.
     threads : int, optional

@@ -8,8 +8,8 @@ from ssi_core.models.base import Model
 from ssi_core.remedies import typed
 from ssi_core.types import Task
 
-_QUERIES, _TUPLES = 1000, 100_000
-"""Defaults of `evaluate`."""
+_TUPLES = 100_000
+"""Default of `evaluate`."""
 _BASE = 100_000_000
 """Bytes of compiled kernels and libraries."""
 _NOT_QUERIES = (
@@ -18,8 +18,8 @@ _NOT_QUERIES = (
 )
 
 
-def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
-    """Bytes, at most, that evaluating a model on the test side takes."""
+def evaluation_memory(model: Model, task: Task, queries: int | None = None) -> int:
+    """Bytes, at most, that evaluating a model takes, on all queries of the test or on some."""
     dense, nonzeros = model.vector_shape(task)
     return ranking_memory(
         task,
@@ -31,7 +31,7 @@ def evaluation_memory(model: Model, task: Task, queries: int = _QUERIES) -> int:
     )
 
 
-def require_evaluation(model: Model, task: Task, queries: int = _QUERIES) -> None:
+def require_evaluation(model: Model, task: Task, queries: int | None = None) -> None:
     """State, or refuse, an evaluation."""
     memory, least = (_BASE + evaluation_memory(model, task, n) for n in (queries, 1))
     helps = least <= resources.memory_available()

@@ -45,7 +45,7 @@ def freeze(
     out: Path | None = None,
     *,
     since: Path | None = None,
-    queries: int = 1000,
+    queries: int | None = 1000,
     pool: int = 10_000,
     split_seed: int = 0,
     draw: int = 0,
@@ -64,9 +64,9 @@ def freeze(
     since : Path or None
         An earlier state of the source; pairs that it lacks are the slice ``newest``, those with an
         end that it lacks ``new_document``.
-    queries : int
+    queries : int or None
         Those with a test pair that are drawn; and, with ``since``, as many more of those with a
-        test pair that is new.
+        test pair that is new. None: all.
     pool : int
         Candidates that are drawn beside queries and their answers.
     split_seed : int
@@ -120,7 +120,7 @@ def _write(
     linked: Linked,
     since: Linked | None,
     tested: Mask,
-    queries: int,
+    queries: int | None,
     pool: int,
     rng: np.random.Generator,
     building: store.Building,
@@ -192,8 +192,10 @@ def _new(linked: Linked, since: Linked | None) -> tuple[Mask, Mask]:
     return ~np.isin(keys(rows), before), gone[0][rows[:, 0]] | gone[1][rows[:, 1]]
 
 
-def _draw(rng: np.random.Generator, rows: NDArray[Any], most: int) -> NDArray[Any]:
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+def _draw(rng: np.random.Generator, rows: NDArray[Any], most: int | None) -> NDArray[Any]:
+    if most is None or len(rows) <= most:
+        return rows
+    return np.sort(rng.choice(rows, most, replace=False))
 
 
 def _numbers(kept: NDArray[Any], n: int) -> Int32:

@@ -37,7 +37,7 @@ def texts_for(
     fitted: Fitted,
     place: Path,
     *,
-    queries: int = 1000,
+    queries: int | None = None,
     relevant: str | None = None,
     by: str | None = None,
 ) -> Unseen:
@@ -50,8 +50,8 @@ def texts_for(
     place : Path
         A frozen set, or a collection: of one with judgements all are taken, of another a frozen
         set is drawn and kept in the store.
-    queries : int
-        Queries that are drawn.
+    queries : int or None
+        Queries that are drawn for a frozen set; None: all.
     relevant : str or None
         What is relevant to a query; None: judgements, else see `linked.relevant_in`.
     by : str or None
@@ -94,7 +94,7 @@ def _is_judged(place: Path, relevant: str | None) -> bool:
     return relevant in (None, JUDGEMENT) and JUDGEMENT in open_collection(place).relevant
 
 
-def _frozen_of(place: Path, queries: int, relevant: str | None) -> tuple[Path, Path | None]:
+def _frozen_of(place: Path, queries: int | None, relevant: str | None) -> tuple[Path, Path | None]:
     """Return the frozen set of a place, and what it is drawn from; the set itself if it is one."""
     if store.read(place).kind == KIND:
         return place, None

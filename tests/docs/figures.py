@@ -30,6 +30,8 @@ from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 RESULTS = Path("docs/results")
+EARLIER = "earlier.txt"
+"""Tables whose code has changed since they were computed; ``python -m tests.docs`` writes it."""
 _WORDS = re.compile(r'"[^"]*"|[^\s"]+')
 
 _APART = {*APART}
@@ -200,6 +202,12 @@ class Results:
                 raise MissingResult(path)
             self._read[name] = Result(path)
         return self._read[name]
+
+    @cached_property
+    def earlier(self) -> set[str]:
+        """Return the names of the tables whose code has changed since, as `EARLIER` lists them."""
+        path = self.directory / EARLIER
+        return set(path.read_text(encoding="utf-8").split()) if path.exists() else set()
 
     def named(self, expression: str, default: str | None = None) -> tuple[Result, list[str]]:
         """Divide an expression into its result, named or the default, and its other words."""

@@ -259,6 +259,9 @@ class Template:
             )
         ids = ", ".join(f"`{result.found['comparison']}`" for result in results)
         parts.append(f"Comparison {ids}.")
+        if old := [result for result in results if result.name in self._results.earlier]:
+            which = "" if len(old) == len(results) else f" of {', '.join(r.name for r in old)}"
+            parts.append(f"The code{which} has changed since.")
         # No line may begin with the plus of a label: Markdown takes it for an entry of a list.
         text = " ".join(parts).replace(" + ", "\0+ ")
         lines = textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

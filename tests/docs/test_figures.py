@@ -16,6 +16,7 @@ from flows.reporting import compare, result_file
 from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
+from ssi_core.experiment.training import row_code
 from ssi_core.types import BadInput
 from tests.docs import __main__ as program
 from tests.docs.figures import RESULTS, Results
@@ -323,6 +324,26 @@ def test_a_table_has_rows_cells_headings_and_says_what_it_is_of(results):
     assert "sd over seeds: rank loss ." in caption
     assert "Comparison `kept`." in caption
     assert not re.search(r"^[-+*] ", text, re.MULTILINE)
+
+
+def test_a_table_says_that_its_code_has_changed(results):
+    page = '<!-- table: made-up\nrow | {map}\n"TF-IDF"\n-->\n<!-- /table -->\n'
+    assert "changed" not in filled("p", page, results).text
+    (results.directory / "earlier.txt").write_text("other\nmade-up\n")
+    again = filled("p", page, Results(results.directory)).text
+    assert "Comparison `kept`. The code has changed since." in " ".join(again.split())
+
+
+def test_a_result_is_of_earlier_code_unless_code_and_settings_are_those_of_today():
+    table = find_table("query-log")
+    today = {
+        "experiment": "query-log",
+        "settings": result_file.settings_digest(table),
+        "code": row_code(*table.rows),
+    }
+    assert not result_file.earlier(today)
+    for other in ({"code": "0"}, {"code": None}, {"settings": "0"}, {"experiment": "mine"}):
+        assert result_file.earlier({**today, **other})
 
 
 def test_the_output_is_what_compare_prints_of_the_rows(results):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ssi_core.evaluation import ranking as module
+from ssi_core.evaluation.candidates import candidates as chosen_of
 from ssi_core.evaluation.candidates import draw_tuples
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.evaluation.measures import MEASURES, hubness
@@ -37,6 +38,14 @@ def test_measures_equal_those_of_the_definitions(seed, side, pool, dense, listed
     for row in report.per_query.to_dicts():
         for name in MEASURES:
             assert row[name] == pytest.approx(expected[row["query"]][name], abs=1e-12), name
+
+
+def test_all_queries_are_measured_unless_fewer_are_asked():
+    task = random_task(np.random.default_rng(1), queries=1200, documents=30)
+    judged = len(chosen_of(task, "test", None, 0).queries)
+    assert judged > 1000
+    assert len(evaluate(Lookup(), task, tuples=0).per_query) == judged
+    assert len(evaluate(Lookup(), task, tuples=0, queries=7).per_query) == 7
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):

@@ -29,6 +29,8 @@ def test_candidates_are_the_pool_and_what_is_relevant_to_the_queries_that_are_as
         said = documents_said(task, queries)
         for seed in range(5):
             assert len(candidates(task, "test", queries, seed).documents) <= said + 1e-6
+    every = documents_said(task, None)
+    assert every == documents_said(task, 40) > documents_said(task, 1)
     most = np.bincount(task.test.rows[:, 0]).max()
     assert round(documents_said(task, 1)) == 30 + most
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ssi_core.guests.codes.base import Hasher
     from ssi_core.recorder import RowRecorder
 
-_METHODS = ("sth", "sths", "lsi", "lch", "spectral", "lsh")
+_METHODS = ("sth", "sths", "lsi", "centred_lsi", "itq", "lch", "spectral", "lsh")
 RADIUS: Any = option(
     1, "Number of bits in which codes can differ from the code of a text.", ge=0, le=1024
 )
@@ -76,9 +76,10 @@ class CompareSettings:
 def compare(given: CompareSettings) -> Outcome:
     """Measure methods by the classes of the training texts in the ball of each test text.
 
-    Precision and recall of the ball, and the accuracy of the class that most texts in it have, for
-    each length of the code; sign tests at 16 bits against sth, corrected by Holm. With the
-    workflow, each method is a run of the MLflow experiment "codes".
+    Precision and recall of the ball, the accuracy of the class that most texts in it have, and the
+    mean average precision of all training texts by their distance, for each length of the code;
+    sign tests at 16 bits against sth, corrected by Holm. With the workflow, each method is a run of
+    the MLflow experiment "codes".
     """
     from ssi_core.guests.codes.compare import compare as computed
     from ssi_core.guests.codes.hashers import hasher_named

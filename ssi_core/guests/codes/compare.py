@@ -15,10 +15,10 @@ from scipy.special import bdtr
 from ssi_core.evaluation.significance import holm
 from ssi_core.guests.codes.base import FittedHasher, Hasher
 from ssi_core.guests.codes.labelled import LabelledTexts
-from ssi_core.guests.codes.measures import TITLES, ball_measures
+from ssi_core.guests.codes.measures import TITLES, average_precision, ball_measures
 from ssi_core.guests.codes.words import Words
 from ssi_core.recorder import RowRecorder
-from ssi_core.types import Float64, Progress
+from ssi_core.types import Float64, Int32, Progress
 
 TESTED = ("precision", "recall", "accuracy")
 """Measures of which the differences are tested."""
@@ -48,9 +48,11 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    train: sparse.csr_array
-    test: sparse.csr_array
+class Labelled:
+    """Rows of texts, CSR (n, D), and their classes, int32 (n,)."""
+
+    rows: sparse.csr_array
+    labels: Int32
 
 
 def compare(
@@ -92,14 +94,14 @@ def compare(
         JSON values: the collection, and for each hasher its curve, facts and tests.
     """
     words = Words.of(texts.train.texts)
-    rows = _Rows(words.rows(texts.train.texts), words.rows(texts.test.texts))
+    train, test = (Labelled(words.rows(s.texts), s.labels) for s in (texts.train, texts.test))
     curves: dict[str, Curve] = {}
     runs: dict[str, str] = {}
     for number, hasher in enumerate(hashers):
         if progress is not None:
             progress(number / len(hashers), hasher.name)
         with nullcontext() if recorded is None else recorded(hasher) as run:
-            curve = _curve(hasher, texts, rows, sorted(lengths), radius)
+            curve = curve_of(hasher, train, test, sorted(lengths), radius)
             curves[hasher.name] = curve
             if run is not None:
                 runs[hasher.name] = run.run_id
@@ -158,26 +160,31 @@ def _settings(hasher: Hasher) -> dict[str, Any]:
     return {name: value for name, value in vars(hasher).items() if name != "bits"}
 
 
-def _curve(
-    hasher: Hasher, texts: LabelledTexts, rows: _Rows, lengths: Sequence[int], radius: int
+def curve_of(
+    hasher: Hasher, train: Labelled, test: Labelled, lengths: Sequence[int], radius: int = 1
 ) -> Curve:
+    """Train a hasher on some texts, and measure its codes of others, for each length."""
     began = time.process_time()
-    labels = texts.train.labels
-    longest = replace(hasher, bits=lengths[-1]).fit(rows.train, labels)
-    values = {}
+    longest = replace(hasher, bits=lengths[-1]).fit(train.rows, train.labels)
+    codes = {}
     for bits in lengths:
-        fitted = longest
-        if bits < lengths[-1]:
-            fitted = _shorter(longest, bits, rows, texts)
-        queries = fitted.encode(rows.test)
-        values[bits] = ball_measures(fitted.codes, labels, queries, texts.test.labels, radius)
-    return Curve(values, longest.facts, time.process_time() - began)
+        fitted = longest if bits == lengths[-1] else _shorter(longest, bits, train)
+        codes[bits] = fitted.codes, fitted.encode(test.rows)
+    seconds = time.process_time() - began
+    values = {
+        bits: {
+            **ball_measures(known, train.labels, asked, test.labels, radius),
+            "map": average_precision(known, train.labels, asked, test.labels),
+        }
+        for bits, (known, asked) in codes.items()
+    }
+    return Curve(values, longest.facts, seconds)
 
 
-def _shorter(longest: FittedHasher, bits: int, rows: _Rows, texts: LabelledTexts) -> FittedHasher:
+def _shorter(longest: FittedHasher, bits: int, train: Labelled) -> FittedHasher:
     if longest.hasher.nested:
         return longest.shortened(bits)
-    return replace(longest.hasher, bits=bits).fit(rows.train, texts.train.labels)
+    return replace(longest.hasher, bits=bits).fit(train.rows, train.labels)
 
 
 def _tests(curves: Mapping[str, Curve], baseline: str, bits: int) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssi_core.guests.codes.base import Hasher
-from ssi_core.guests.codes.projections import BinarisedLsi, CoHashing, RandomPlanes, SpectralHashing
+from ssi_core.guests.codes.projections import (
+    BinarisedLsi,
+    CentredLsi,
+    CoHashing,
+    IterativeQuantisation,
+    RandomPlanes,
+    SpectralHashing,
+)
 from ssi_core.guests.codes.sth import KernelSelfTaught, SelfTaught, SupervisedSelfTaught
 from ssi_core.strict import read_named
 
@@ -20,6 +27,8 @@ HASHERS: Mapping[str, type[Hasher]] = {
         SupervisedSelfTaught,  # Zhang et al. 2010, extensions
         KernelSelfTaught,  # the same
         BinarisedLsi,  # Deerwester et al. 1990
+        CentredLsi,  # the same
+        IterativeQuantisation,  # Gong and Lazebnik 2011
         CoHashing,  # Zhang et al. 2010, ECIR
         SpectralHashing,  # Weiss et al. 2008
         RandomPlanes,  # Charikar 2002

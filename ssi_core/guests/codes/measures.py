@@ -1,4 +1,4 @@
-"""Measures of the set of training texts in a Hamming ball around a query."""
+"""Measures of the training texts in a Hamming ball around a query, and of all by their distance."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ TITLES: Mapping[str, str] = {
     "recall": "recall",
     "accuracy": "kNN accuracy",
     "empty": "empty balls",
+    "map": "MAP by distance",
 }
 """Measure -> title."""
 
@@ -60,3 +61,46 @@ def ball_measures(
         "accuracy": ((counts.argmax(axis=1) == query_labels) & (inside > 0)).astype(np.float64),
         "empty": (inside == 0).astype(np.float64),
     }
+
+
+_BLOCK = 4_000_000
+"""Distances that are worked on at a time."""
+
+
+def average_precision(codes: Codes, labels: Int32, queries: Codes, query_labels: Int32) -> Float64:
+    """Return the average precision of the training texts by their distance from each query.
+
+    Texts of the class of the query are relevant. Texts at the same distance share the place of the
+    last of them, so that no order among equals counts: with ``r_h`` relevant texts and ``n_h``
+    texts at distance h, and their sums ``R_h, N_h`` up to h,
+
+        AP = sum_h r_h R_h / N_h / sum_h r_h.
+
+    Unlike a ball of radius 1, it asks the same of long codes as of short ones.
+
+    Parameters
+    ----------
+    codes, labels, queries, query_labels : uint64, int32, uint64, int32
+        See `ball_measures`.
+
+    Returns
+    -------
+    float64 (m,)
+    """
+    found = np.empty(len(queries))
+    most = 64 * codes.shape[1] + 1
+    size = max(1, _BLOCK // max(1, len(codes)))
+    for first in range(0, len(queries), size):
+        part = slice(first, first + size)
+        far = np.zeros((len(queries[part]), len(codes)), np.int64)
+        for word in range(codes.shape[1]):
+            far += np.bitwise_count(queries[part, word, None] ^ codes[None, :, word])
+        far += most * np.arange(len(far))[:, None]
+        right = labels[None, :] == query_labels[part, None]
+        every, relevant = (
+            np.bincount(one, minlength=far.shape[0] * most).reshape(-1, most)
+            for one in (far.ravel(), far[right])
+        )
+        precision = relevant.cumsum(axis=1) / np.maximum(every.cumsum(axis=1), 1)
+        found[part] = (relevant * precision).sum(axis=1) / relevant.sum(axis=1)
+    return found

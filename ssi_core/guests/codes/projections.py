@@ -1,17 +1,19 @@
-"""Hashers beside self-taught hashing: LSI, random planes, spectral hashing, Laplacian co-hashing.
+"""Hashers beside self-taught hashing: LSI, ITQ, random planes, spectral hashing, co-hashing.
 
 Sources: S. Deerwester et al. 1990 with thresholds at the median (R. Salakhutdinov and G. Hinton,
-Semantic hashing, 2009); M. Charikar, Similarity estimation techniques from rounding algorithms
-(2002); Y. Weiss, A. Torralba, R. Fergus, Spectral hashing (NIPS 2008); D. Zhang, J. Wang, D. Cai,
-J. Lu, Laplacian co-hashing of terms and documents (ECIR 2010).
+Semantic hashing, 2009); Y. Gong and S. Lazebnik, Iterative quantization (CVPR 2011); M. Charikar,
+Similarity estimation techniques from rounding algorithms (2002); Y. Weiss, A. Torralba, R. Fergus,
+Spectral hashing (NIPS 2008); D. Zhang, J. Wang, D. Cai, J. Lu, Laplacian co-hashing of terms and
+documents (ECIR 2010).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, svds
 
@@ -71,6 +73,18 @@ class BinarisedLsi(Thresholded):
         _check_rank(rows, self.bits, self.name)
         small = rows.toarray() if min(rows.shape) <= _DENSE else None
         return leading(aslinearoperator(rows), small, self.bits, rng)[1]
+
+
+@dataclass(frozen=True)
+class CentredLsi(Thresholded):
+    """Principal components of the rows, median thresholds: binarised LSI without their mean."""
+
+    name: ClassVar[str] = "centred_lsi"
+
+    def projection(self, rows: sparse.csr_array, rng: np.random.Generator) -> Float64:
+        """Return the principal components."""
+        _check_rank(rows, self.bits, self.name)
+        return principal_components(rows, self.bits, rng)
 
 
 @dataclass(frozen=True)
@@ -155,17 +169,7 @@ class SpectralHashing(Hasher):
         self, rows: sparse.csr_array, labels: Int32 | None, rng: np.random.Generator
     ) -> tuple[Arrays, Bits, dict[str, Any]]:
         """Compute the components, their intervals, and the waves."""
-        components = min(self.bits, *rows.shape)
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        one = np.ones(rows.shape[0])
-        centred = LinearOperator(
-            rows.shape,
-            dtype=np.float64,
-            matvec=lambda x: rows @ x.ravel() - mean @ x.ravel(),
-            rmatvec=lambda x: rows.T @ x.ravel() - mean * (one @ x.ravel()),
-        )
-        small = rows.toarray() - mean if min(rows.shape) <= _DENSE else None
-        _, vectors = leading(centred, small, components, rng)
+        vectors = principal_components(rows, min(self.bits, *rows.shape), rng)
         places = rows @ vectors
         low, high = places.min(axis=0), places.max(axis=0)
         kept = high - low > _ZERO
@@ -202,6 +206,74 @@ class SpectralHashing(Hasher):
         places = (rows @ arrays["vectors"] - arrays["low"])[:, arrays["component"]]
         heights: Float64 = np.sin(np.pi / 2 + arrays["frequency"] * places)
         return heights
+
+
+@dataclass(frozen=True)
+class IterativeQuantisation(Hasher):
+    r"""Iterative quantisation (ITQ): principal components, rotated towards the corners of a cube.
+
+    With the centred rows X in the leading components, ``V = X W``, a rotation R is drawn, and then
+    signs and rotation are fitted to each other in turn,
+
+        B = sign(V R),   B' V = S Omega T',   R = T S',
+
+    each of which lowers ``||B - V R||^2``. Bit j is the sign of component j of ``x W R``.
+
+    Parameters
+    ----------
+    rounds : int
+        How often both are fitted.
+    """
+
+    name: ClassVar[str] = "itq"
+    nested: ClassVar[bool] = False
+    rounds: Annotated[int, Field(ge=1, le=10_000)] = 50
+
+    def learn(
+        self, rows: sparse.csr_array, labels: Int32 | None, rng: np.random.Generator
+    ) -> tuple[Arrays, Bits, dict[str, Any]]:
+        """Compute the components, and rotate them."""
+        _check_rank(rows, self.bits, self.name)
+        vectors = principal_components(rows, self.bits, rng)
+        mean = np.asarray(rows.mean(axis=0)).ravel() @ vectors
+        places = rows @ vectors - mean
+        rotation = np.linalg.qr(rng.standard_normal((self.bits, self.bits)))[0]
+        for _ in range(self.rounds):
+            signs = np.where(places @ rotation > 0, 1.0, -1.0)
+            left, _, right = np.linalg.svd(signs.T @ places)
+            rotation = (left @ right).T
+        weights = vectors @ rotation
+        arrays = {"weights": weights, "thresholds": mean @ rotation}
+        bits = self.decide(arrays, rows) > 0
+        loss = float(np.square(np.where(bits, 1.0, -1.0) - places @ rotation).mean())
+        balance = [float(share) for share in bits.mean(axis=0)]
+        return arrays, bits, {"balance": balance, "loss": loss}
+
+    def array_specs(self, sizes: Sizes) -> ArraySpecs:
+        """Declare the rotated components, and the place of the mean in them."""
+        return {
+            "weights": ArraySpec("float64", (sizes["words"], self.bits)),
+            "thresholds": ArraySpec("float64", (self.bits,)),
+        }
+
+    def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
+        """Return ``(x - mean) W R``."""
+        places: Float64 = rows @ arrays["weights"] - arrays["thresholds"]
+        return places
+
+
+def principal_components(rows: sparse.csr_array, count: int, rng: np.random.Generator) -> Float64:
+    """Return the leading right singular vectors of the centred rows, float64 (D, count)."""
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    one = np.ones(rows.shape[0])
+    centred = LinearOperator(
+        rows.shape,
+        dtype=np.float64,
+        matvec=lambda x: rows @ x.ravel() - mean @ x.ravel(),
+        rmatvec=lambda x: rows.T @ x.ravel() - mean * (one @ x.ravel()),
+    )
+    small = rows.toarray() - mean if min(rows.shape) <= _DENSE else None
+    return leading(centred, small, count, rng)[1]
 
 
 def leading(

@@ -322,7 +322,7 @@ class FeaturesSettings:
     )
     out: Path = option(..., "Directory to write the folds into.", type=PATH)
     depth: int = option(100, "Number of documents of a query.", ge=2, le=100_000)
-    queries: int = MAX_QUERIES
+    queries: int | None = MAX_QUERIES
     seed: int = SEED
 
 

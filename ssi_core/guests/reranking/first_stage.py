@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def first_stage_folds(
     models: Sequence[Model],
     *,
     depth: int = 100,
-    queries: int = 1000,
+    queries: int | None = None,
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
@@ -60,8 +61,8 @@ def first_stage_folds(
         The first one ranks.
     depth : int
         Documents of a query.
-    queries : int
-        Queries of a side at most.
+    queries : int or None
+        Queries of a side at most; None: all.
     seed : int
         Seed of the trainings, of the drawn queries and of the halves.
     threads : int
@@ -85,7 +86,7 @@ def first_stage_folds(
                 progress((number - 1) / len(divisions), f"fold {number}: {name}")
             require_evaluation(model, division, queries)
             fitted[name] = model.fit(division, np.random.default_rng([seed]), threads=threads)
-        how = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
+        how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
         test = features_of(division, "test", fitted, **how)
         train, valid = sides_to_learn(division, fitted, **how, tested=test)
         folds.append(Fold(f"Fold{number}", train, valid, test))
@@ -97,7 +98,7 @@ def sides_to_learn(
     models: Mapping[str, FittedModel],
     *,
     depth: int,
-    queries: int,
+    queries: int | None,
     seed: int = 0,
     threads: int = 1,
     tested: PairFeatures | None = None,
@@ -123,7 +124,7 @@ def sides_to_learn(
     BadInput
         A side has no query left.
     """
-    how = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
+    how: dict[str, Any] = {"depth": depth, "queries": queries, "seed": seed, "threads": threads}
     valid = features_of(task, "valid", models, **how) if len(task.valid) else None
     if valid is not None and tested is not None:
         valid = _without(valid, tested)
@@ -149,7 +150,7 @@ def features_of(
     models: Mapping[str, FittedModel],
     *,
     depth: int = 100,
-    queries: int = 1000,
+    queries: int | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> PairFeatures:

@@ -176,7 +176,7 @@ def test_the_form_of_evaluate_has_the_fields_of_its_verb():
     for name in shared - {"task"}:
         assert form[name].description == verb[name].said.get("help")
     assert EvaluateSettings(model="m", task="t").model_dump() == {
-        **{"model": "m", "task": "t", "fold": None, "side": "test", "queries": 1000},
+        **{"model": "m", "task": "t", "fold": None, "side": "test", "queries": None},
         **{"tuples": 100_000, "seed": 0},
     }
 

@@ -84,7 +84,7 @@ def test_a_row_on_folds_reports_every_query_once(tmp_path, capsys):
 def test_weights_that_need_no_training_are_chosen_by_two_halves(tmp_path):
     weights = (0.001, 0.5, 0.999)
     table = TABLE.replace('words = "all"', 'words = "all"\nranked = "judged"')
-    table = table.replace("title =", 'two_folds = "ndcg_at_3"\ntitle =')
+    table = table.replace("title =", 'two_folds = "ndcg_at_3"\nqueries = 3\ntitle =')
     row = f'[[rows]]\nlabel = "UM"\nmodel = "language_model"\nbackground = {[*weights]}\n'
     (tmp_path / "judged.toml").write_text(table + row)
     corpus = write_collection(tmp_path / "corpus")
@@ -93,7 +93,8 @@ def test_weights_that_need_no_training_are_chosen_by_two_halves(tmp_path):
     frames = []
     for fold in open_task(tmp_path / "task").folds:
         fit = MODELS["language_model"](weights).fit(fold, np.random.default_rng(0))
-        frames.append(two_folds(fit.model.variants(fit), fold, "ndcg_at_3").per_query)
+        frames.append(two_folds(fit.model.variants(fit), fold, "ndcg_at_3", queries=3).per_query)
+    assert [len(frame) for frame in frames] == 5 * [3]
     assert tracking.run_report(run).per_query.equals(pl.concat(frames).sort("query"))
 
 

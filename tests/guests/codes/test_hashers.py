@@ -5,12 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import orthogonal_procrustes
 from sklearn.svm import SVC
 
 from ssi_core.guests.codes.hashers import HASHERS, hasher_named
-from ssi_core.guests.codes.measures import ball_measures
+from ssi_core.guests.codes.measures import average_precision, ball_measures
 from ssi_core.guests.codes.packed import unpack
-from ssi_core.guests.codes.projections import BinarisedLsi, CoHashing, RandomPlanes, SpectralHashing
+from ssi_core.guests.codes.projections import (
+    BinarisedLsi,
+    CentredLsi,
+    CoHashing,
+    IterativeQuantisation,
+    RandomPlanes,
+    SpectralHashing,
+)
 from ssi_core.guests.codes.sth import KernelSelfTaught, SelfTaught, SupervisedSelfTaught, narrow
 from ssi_core.guests.codes.words import Words
 from ssi_core.types import BadInput
@@ -105,6 +113,54 @@ def test_lsi_bits_are_those_of_a_dense_factorisation(task):
     expected = places > np.median(places, axis=0)
     agreement = np.mean(bits == expected, axis=0)
     assert np.all(np.maximum(agreement, 1 - agreement) > 0.98)  # the sign is free
+
+
+def components(dense, count):
+    """Principal components by the eigenvectors of the covariance, peaks positive."""
+    values, vectors = np.linalg.eigh(np.cov(dense.T))
+    vectors = vectors[:, np.argsort(-values)[:count]]
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(count)]
+    return vectors * np.sign(peaks)
+
+
+def test_centred_bits_are_those_of_the_covariance(task):
+    dense = task[0].toarray()
+    places = dense @ components(dense, 3)
+    bits = unpack(CentredLsi(3).fit(task[0]).codes, 3)
+    assert np.mean(bits == (places > np.median(places, axis=0))) > 0.99
+    assert np.mean(bits == unpack(BinarisedLsi(3).fit(task[0]).codes, 3)) < 0.9
+
+
+def test_a_rotation_is_the_nearest_one_to_the_signs_that_it_gives(task):
+    """A twin with scipy's Procrustes rotation, from the same start."""
+    dense = task[0].toarray()
+    places = (dense - dense.mean(axis=0)) @ components(dense, 6)
+    rotation = np.linalg.qr(np.random.default_rng(4).standard_normal((6, 6)))[0]
+    losses = []
+    for _ in range(50):
+        signs = np.sign(places @ rotation)
+        losses.append(np.square(signs - places @ rotation).mean())
+        rotation = orthogonal_procrustes(places, signs)[0]
+    fitted = IterativeQuantisation(6, seed=4).fit(task[0])
+    assert np.mean(unpack(fitted.codes, 6) == (places @ rotation > 0)) > 0.99
+    assert fitted.facts["loss"] == pytest.approx(losses[-1], rel=1e-3)
+    assert fitted.facts["loss"] < losses[0] - 1e-3
+    assert np.array_equal(unpack(fitted.encode(task[0]), 6), unpack(fitted.codes, 6))
+
+
+@pytest.mark.parametrize("bits", [3, 70])
+def test_average_precision_by_distance_is_that_of_its_definition(task, bits, monkeypatch):
+    monkeypatch.setattr("ssi_core.guests.codes.measures._BLOCK", 1000)  # blocks of six queries
+    train, labels, test, test_labels = task
+    fitted = RandomPlanes(bits).fit(train)
+    queries = fitted.encode(test)
+    found = average_precision(fitted.codes, labels, queries, test_labels)
+    known, asked = unpack(fitted.codes, bits), unpack(queries, bits)
+    for row, label, value in zip(asked, test_labels, found, strict=True):
+        far = (known != row).sum(axis=1)
+        right = far[labels == label]
+        each = [np.sum(right <= at) / np.sum(far <= at) for at in right]
+        assert value == pytest.approx(np.mean(each), abs=1e-12)
 
 
 def test_co_hashing_is_the_eigenmap_of_texts_and_words(task):

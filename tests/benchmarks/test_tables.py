@@ -1,0 +1,62 @@
+"""Which tables are computed again, and how long that takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import tables
+from benchmarks.tables import Computation, computations
+from flows.reporting import result_file
+from flows.reporting.shipped_tables import find_table, shipped_tables
+from ssi_core.experiment.training import row_code
+
+EVERY = list(computations())
+
+
+def test_each_table_is_shipped_and_has_data_and_a_result_of_its_own():
+    declared = tables.declared()
+    assert {one.table for one in EVERY} <= set(shipped_tables())
+    assert {one.corpus for one in EVERY} == set(declared["corpora"])
+    assert len({one.result for one in EVERY}) == len(EVERY)
+    assert {"query-log-zz", "wikispeedia-table1"} <= {one.result for one in EVERY}
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """A table with a result of two rows, of today and of one seed."""
+    table = find_table("query-log")
+    found = {
+        "experiment": "query-log",
+        "settings": result_file.settings_digest(table),
+        "code": row_code(*table.rows),
+        "summary": [{"label": row.label, "seconds": 60.0, "seeds": 1} for row in table.rows],
+    }
+    monkeypatch.setattr(Computation, "kept", lambda self: found)
+    return Computation("query-log", "zz", "query-log-zz"), found
+
+
+def test_hours_are_those_of_the_rows_times_their_seeds(computed):
+    one, found = computed
+    assert one.hours(1) == pytest.approx(len(found["summary"]) / 60)
+    assert one.hours(3) == pytest.approx(3 * len(found["summary"]) / 60)
+
+
+def test_a_result_is_left_alone_if_it_is_of_this_code_and_has_the_seeds(computed):
+    one, found = computed
+    assert one.current(1)
+    assert not one.current(3)
+    found["code"] = "of another day"
+    assert not one.current(1)
+
+
+def test_the_command_says_what_is_not_finished(computed, monkeypatch, capsys):
+    monkeypatch.setattr(tables, "compute", lambda one, data, seeds: "no such file")
+    monkeypatch.setattr("sys.argv", ["tables", "data", "query-log-zz", "five-papers-zz"])
+    assert tables.main() == 1
+    out = capsys.readouterr().out
+    assert "h  on one core, 2 of 2 tables" in out
+    assert "not finished:\n" in out
+    assert "query-log-zz: no such file" in out
+    monkeypatch.setattr("sys.argv", ["tables", "data", "query-log-zz", "--hours", "0.1"])
+    assert tables.main() == 1
+    assert "query-log-zz: no time left" in capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_cl_lsi_is_the_svd_of_the_mates_side_by_side(measure, link):
         a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
     fit = ClLsi(dimensions=n, measure=measure).fit(link, np.random.default_rng(0))
     # The factorisation is a randomised one.
-    np.testing.assert_allclose(scores_of(fit, link), a @ b.T, atol=0.05)
+    np.testing.assert_allclose(scores_of(fit, link), a @ b.T, atol=1e-5)
 
 
 def test_cl_lsi_sees_no_mate_of_the_test(link):

@@ -151,7 +151,7 @@ def test_alpha_and_margin_are_one_knob(task):
     one = dataclasses.replace(SMALL, diagonal="alpha", alpha=4.0, margin=1.0, init_std=0.2)
     other = dataclasses.replace(SMALL, diagonal="identity", margin=0.25, init_std=0.1)
     a, b = (m.fit(task, np.random.default_rng(3)) for m in (one, other))
-    np.testing.assert_allclose(all_scores(a, task), 4 * all_scores(b, task), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(all_scores(a, task), 4 * all_scores(b, task), rtol=1e-5, atol=1e-5)
 
 
 def test_learning_lowers_the_validation_loss_and_watch_sees_it(task):
@@ -452,7 +452,7 @@ def test_float16_halves_a_model_that_learns_as_well(changes, task, tmp_path):
     assert fit.arrays["U"].shape == wide.arrays["U"].shape
     assert 2 * fit.arrays["U"].nbytes == wide.arrays["U"].nbytes
     loss = [one.facts["validation_rank_loss"] for one in (fit, wide)]
-    assert abs(loss[0] - loss[1]) < 0.02
+    assert abs(loss[0] - loss[1]) < 0.005
     assert fit.facts["best_at"] > 0
 
     fit.save(tmp_path / "model")

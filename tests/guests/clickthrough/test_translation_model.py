@@ -178,7 +178,7 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(thin, unigram, unse
         table[strange, strange] = 1
     chance = 0.3 * share + 0.7 * (unigram * own + (1 - unigram) * own @ table)
     expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
-    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-6, atol=1e-4)
 
 
 def test_without_translations_it_is_the_language_model(task):

@@ -9,7 +9,7 @@ from scipy import stats
 from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.candidates import draw_tuples
 from ssi_core.evaluation.evaluate import Validator, evaluate
-from ssi_core.evaluation.measures import MEASURES, hubness
+from ssi_core.evaluation.measures import MEASURES, every_measure, hubness
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput, Pairs
 from tests.evaluation import naive
@@ -107,6 +107,13 @@ def test_tuples_are_uniform_over_queries_then_relevant_then_irrelevant(pool):
     chi2 = np.sum((counts - wanted) ** 2 / wanted)
     freedom = len(wanted) - 1
     assert abs(chi2 - freedom) < 5 * np.sqrt(2 * freedom)
+
+
+def test_what_is_headed_percent_is_shown_in_percent():
+    headed = {name: m for name, m in every_measure().items() if m.title}
+    assert {name for name, m in headed.items() if m.percent} == {
+        name for name, m in headed.items() if m.title.endswith("%")
+    }
 
 
 def test_the_tuples_estimate_the_rank_loss_over_all_queries():

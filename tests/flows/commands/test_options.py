@@ -52,6 +52,17 @@ def test_an_option_takes_its_default_when_it_is_typed():
     assert checked > 80
 
 
+def test_seeds_have_one_default():
+    found = {
+        (param.name, getattr(param, "known", None))
+        for verb in verbs()
+        for param in command_of(verb).params
+        if (param.name or "").endswith("seed")
+    }
+    assert {name for name, _ in found} >= {"seed", "split_seed"}
+    assert {shown for _, shown in found} == {"0"}
+
+
 def test_a_measure_may_be_written_as_its_heading():
     for verb, typed, kept in (
         ("fit", "nDCG@10", "ndcg_at_10"), ("fit", "MRR", "mrr"), ("retrain", "MAP", "map"),

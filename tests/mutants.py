@@ -1,9 +1,9 @@
 """Mutants: one small change of the code each, which the tests of its room should notice.
 
 Places are drawn by a seed over all files, by their lines of code; an operator of cosmic-ray changes
-one place in a copy of the tree. The tests nearest to the file run first, then the others of its
-room, until one fails. A test that fails must pass without the change. A kernel that is changed is
-compiled anew.
+one place in a copy of the tree. The tests nearest to the file run on each of them first, then
+those of its room on those that are left. A test that fails, or does not end in time, must pass
+without the change. A kernel that is changed is compiled anew.
 
     python -m tests.mutants --number 150 --out mutants.jsonl
 
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from cosmic_ray import plugins
@@ -155,7 +155,7 @@ def draw(number: int, seed: int) -> list[Mutant]:
 
 
 def nearest(path: str) -> list[list[str]]:
-    """Return the tests to run for a file: those that import it, then the others of its room."""
+    """Return the tests to run for a file: those that import it, those of its room; or else all."""
     file = Path(path)
     module = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
     parent, _, name = module.rpartition(".")
@@ -175,7 +175,9 @@ def nearest(path: str) -> list[list[str]]:
         inner = folder / "/".join(file.parts[len(Path(room).parts) : -1])
         found = [each for each in (inner, folder, single) if each.exists()]
         stages += [[each.relative_to(ROOT).as_posix()] for each in found]
-    return [stage for n, stage in enumerate(stages) if stage and stage not in stages[:n]]
+    return [stage for n, stage in enumerate(stages) if stage and stage not in stages[:n]] or [
+        ["tests"]
+    ]
 
 
 def copy_of_the_tree() -> Path:
@@ -208,25 +210,23 @@ def run_tests(tree: Path, tests: list[str], seconds: float) -> tuple[int | None,
     return done.returncode, done.stdout + done.stderr
 
 
-def fate(tree: Path, mutant: Mutant, seconds: float) -> Fate:
-    """Change the copy, run the tests, and put the file back."""
+def fate(tree: Path, mutant: Mutant, tests: list[str], seconds: float) -> Fate:
+    """Change the copy, run tests, and put the file back."""
     began = time.monotonic()
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
-    outcome, by = "survived", ""
     try:
         file.write_text(mutated(source, mutant.operator, mutant.occurrence), encoding="utf-8")
-        for tests in nearest(mutant.path):
-            code, words = run_tests(tree, tests, seconds)
-            if code not in (0, 5):
-                failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", words, re.MULTILINE)
-                outcome = "found"
-                by = failed[1] if failed else "out of time" if code is None else "collection"
-                break
+        code, words = run_tests(tree, tests, seconds)
     finally:
         file.write_text(source, encoding="utf-8")
-    if "::" in by and run_tests(tree, [by], seconds)[0] != 0:
-        outcome = "not decided"  # it fails without the change, too
+    outcome, by = "survived", ""
+    if code not in (0, 5):
+        failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", words, re.MULTILINE)
+        by = failed[1] if failed else "out of time" if code is None else "collection"
+        again = [by] if failed else tests if code is None else []
+        fails_anyway = again and run_tests(tree, again, seconds)[0] != 0
+        outcome = "not decided" if fails_anyway else "found"
     return Fate(outcome, by, round(time.monotonic() - began, 1))
 
 
@@ -259,29 +259,37 @@ def main() -> None:
     console = Console()
     console.print(f"seed {seed}, commit {commit[:12]}")
     lines = chosen.out.read_text(encoding="utf-8").splitlines() if chosen.out.exists() else []
-    records = [
-        record
-        for record in map(json.loads, lines)
-        if (record["seed"], record["commit"]) == (seed, commit)
-    ]
-    done = {(record["path"], record["operator"], record["occurrence"]) for record in records}
+    last: dict[Mutant, dict[str, object]] = {}
+    of_mutant = [field.name for field in fields(Mutant)]
+    for record in map(json.loads, lines):
+        if (record["seed"], record["commit"]) == (seed, commit):
+            last[Mutant(**{name: record[name] for name in of_mutant})] = record
+    drawn = draw(chosen.number, seed)
+    stages = {mutant: nearest(mutant.path) for mutant in drawn}
     tree = copy_of_the_tree()
     try:
-        for mutant in track(draw(chosen.number, seed), "mutants", console=console):
-            if (mutant.path, mutant.operator, mutant.occurrence) in done:
-                continue
-            result = fate(tree, mutant, chosen.seconds)
-            record = {"seed": seed, "commit": commit, **asdict(mutant), **asdict(result)}
-            records.append(record)
-            with chosen.out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-            if result.outcome != "found":
-                place = f"{result.outcome}: {mutant.path}:{mutant.line}"
-                said = f"{place}\n  - {mutant.before}\n  + {mutant.after}"
-                console.print(said, markup=False, highlight=False)
+        for stage in range(max(map(len, stages.values()))):
+            for mutant in track(drawn, f"mutants, tests {stage + 1}", console=console):
+                before = last.get(mutant, {"stage": -1, "outcome": "survived"})
+                settled = before["outcome"] == "found" or before["stage"] >= stage  # type: ignore[operator]
+                if settled or stage >= len(stages[mutant]):
+                    continue
+                result = fate(tree, mutant, stages[mutant][stage], chosen.seconds)
+                record = {"seed": seed, "commit": commit, "stage": stage}
+                record |= {**asdict(mutant), **asdict(result)}
+                if before["outcome"] == "not decided" and result.outcome == "survived":
+                    record["outcome"] = "not decided"
+                last[mutant] = record
+                with chosen.out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
     finally:
         shutil.rmtree(tree, ignore_errors=True)
-    console.print(table(records))
+    for mutant, record in last.items():
+        if record["outcome"] != "found":
+            place = f"{record['outcome']}: {mutant.path}:{mutant.line}"
+            said = f"{place}\n  - {mutant.before}\n  + {mutant.after}"
+            console.print(said, markup=False, highlight=False)
+    console.print(table(list(last.values())))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ def area(width: int | None = 2) -> int | None:
     return width * 4
 """
 
+TESTS = ["tests/rooms/test_area.py"]
+
 
 def test_only_places_that_run_are_changed():
     places = mutants.changes(SOURCE)
@@ -61,16 +63,26 @@ def mutant(line, after):
 
 
 def test_a_change_that_a_test_notices_is_found_by_that_test(tree):
-    fate = mutants.fate(tree, mutant(9, "width + 4"), 60)
+    fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 60)
     assert (fate.outcome, fate.by) == ("found", "tests/rooms/test_area.py::test_area")
     assert (tree / "ssi_core/rooms/area.py").read_text() == SOURCE
 
 
 def test_a_change_that_no_test_notices_survives(tree):
-    assert mutants.fate(tree, mutant(8, "= 3)"), 60).outcome == "survived"
+    assert mutants.fate(tree, mutant(8, "= 3)"), TESTS, 60).outcome == "survived"
 
 
 def test_a_test_that_fails_without_the_change_decides_nothing(tree):
     test = tree / "tests/rooms/test_area.py"
     test.write_text(test.read_text().replace("12", "13"))
-    assert mutants.fate(tree, mutant(9, "width + 4"), 60).outcome == "not decided"
+    assert mutants.fate(tree, mutant(9, "width + 4"), TESTS, 60).outcome == "not decided"
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always):
+    test = tree / TESTS[0]
+    waits = "import time\n    time.sleep(600 if area(3) != 12 or ALWAYS else 0)"
+    body = f"ALWAYS = {always}\n\n\ndef test_area():\n    {waits}\n"
+    test.write_text(f"from ssi_core.rooms.area import area\n\n{body}")
+    fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 15)
+    assert (fate.outcome, fate.by) == ("not decided" if always else "found", "out of time")

@@ -112,7 +112,7 @@ class FitSettings:
     )
     budget: int | None = option(
         None,
-        "Maximum number of training triples over all trials (per fold). [default: 20,000,000]",
+        "Maximum number of training triples over all trials (per fold). [default: 2e7]",
         metavar="TRIPLES",
         ge=1,
     )

@@ -10,7 +10,7 @@ from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.candidates import candidates as chosen_of
 from ssi_core.evaluation.candidates import draw_tuples
 from ssi_core.evaluation.evaluate import Validator, evaluate
-from ssi_core.evaluation.measures import MEASURES, hubness
+from ssi_core.evaluation.measures import MEASURES, every_measure, hubness
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput, Pairs
 from tests.evaluation import naive
@@ -118,13 +118,20 @@ def test_tuples_are_uniform_over_queries_then_relevant_then_irrelevant(pool):
     assert abs(chi2 - freedom) < 5 * np.sqrt(2 * freedom)
 
 
+def test_what_is_headed_percent_is_shown_in_percent():
+    headed = {name: m for name, m in every_measure().items() if m.title}
+    assert {name for name, m in headed.items() if m.percent} == {
+        name for name, m in headed.items() if m.title.endswith("%")
+    }
+
+
 def test_the_tuples_estimate_the_rank_loss_over_all_queries():
     task = random_task(np.random.default_rng(5), queries=60, documents=40)
     report = evaluate(Lookup(), task, queries=1000, tuples=50_000)
     values = report.per_query["rank_loss"]
-    assert report.means["rank_loss_tuples"] == pytest.approx(values.mean(), abs=0.01)
+    assert report.means["rank_loss_tuples"] == pytest.approx(values.mean(), abs=0.005)
     # Few queries and many tuples: nearly all of the error comes from the queries.
-    assert report.errors["rank_loss_tuples"] == pytest.approx(report.errors["rank_loss"], rel=0.15)
+    assert report.errors["rank_loss_tuples"] == pytest.approx(report.errors["rank_loss"], rel=0.05)
 
 
 def test_a_perfect_ranker_reaches_every_bound():

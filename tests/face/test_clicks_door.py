@@ -64,7 +64,7 @@ def test_a_shuffled_log_of_synonyms_is_fitted_in_one_command(tmp_path, capsys):
     }  # fmt: skip
     assert made.counts["read_as"] == {"clicks.csv": "fields divided by ';'"}
     means = {row["ranker"]: row["map"] for row in result["measures"]}
-    assert means["SSI"] >= means["BM25F"] + 0.1
+    assert means["SSI"] >= means["BM25F"] + 0.5
 
 
 SESSIONS = {

@@ -143,6 +143,6 @@ def test_sweep_follows_its_naive_twin(diagonal, gamma, negatives):
     assert len(kinds) == 4  # each hinge was positive with and without the other
     np.testing.assert_allclose(totals, expected, rtol=1e-4)
     for ours, theirs in ((p.U[:, :N], W), (p.V[:, :N], v), (p.diagonal, D)):
-        np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=2e-4)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
     assert not p.U[:, N:].any()
     assert not p.V[:, N:].any()

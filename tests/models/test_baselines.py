@@ -68,7 +68,7 @@ def test_the_language_model_ranks_by_the_likelihood_of_the_query(task):
                 likelihood[q, d] += counts[q, w] * np.log(p)
     fit = LanguageModel(background=(0.3,)).fit(task, np.random.default_rng(0))
     np.testing.assert_allclose(
-        all_scores(fit, task)[:5], likelihood - constant[:, None], rtol=1e-4, atol=1e-3
+        all_scores(fit, task)[:5], likelihood - constant[:, None], rtol=1e-6, atol=1e-4
     )
 
 
@@ -128,7 +128,7 @@ def test_lsi_is_the_cosine_in_the_span_of_the_leading_singular_vectors(task):
     _, _, vt = np.linalg.svd(x, full_matrices=False)
     latent = x @ vt[:6].T
     latent /= np.linalg.norm(latent, axis=1, keepdims=True)
-    np.testing.assert_allclose(all_scores(fit, task), latent @ latent.T, atol=0.02)
+    np.testing.assert_allclose(all_scores(fit, task), latent @ latent.T, atol=1e-5)
 
 
 @pytest.mark.trains
@@ -146,6 +146,6 @@ def test_lsi_mixture_is_the_weighted_sum_and_the_best_of_its_grid(task):
     validator = Validator(task, side="train", queries=model.tuning_queries)
     assert fit.facts["training_rank_loss"] == pytest.approx(validator.rank_loss(fit), abs=1e-4)
     expected = alpha * all_scores(lsi, task) + (1 - alpha) * cosines(task, "raw")
-    np.testing.assert_allclose(all_scores(fit, task), expected, atol=0.03)
+    np.testing.assert_allclose(all_scores(fit, task), expected, atol=1e-5)
     ends = [validator.rank_loss(m.fit(task, np.random.default_rng(0))) for m in (TfIdf("raw"),)]
     assert fit.facts["training_rank_loss"] <= min(ends) + 1e-6

@@ -22,6 +22,7 @@ from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
 from ssi_core.views.text_view import TextView
 from ssi_core.views.vocabulary import Vocabulary
+from tests.training.as_well import assert_two_threads_learn_as_well
 
 pytestmark = pytest.mark.trains
 
@@ -150,7 +151,7 @@ def test_alpha_and_margin_are_one_knob(task):
     one = dataclasses.replace(SMALL, diagonal="alpha", alpha=4.0, margin=1.0, init_std=0.2)
     other = dataclasses.replace(SMALL, diagonal="identity", margin=0.25, init_std=0.1)
     a, b = (m.fit(task, np.random.default_rng(3)) for m in (one, other))
-    np.testing.assert_allclose(all_scores(a, task), 4 * all_scores(b, task), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(all_scores(a, task), 4 * all_scores(b, task), rtol=1e-5, atol=1e-5)
 
 
 def test_learning_lowers_the_validation_loss_and_watch_sees_it(task):
@@ -219,25 +220,32 @@ def test_kill_and_resume_gives_the_same_bits(adagrad, task, tmp_path):
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2)])
-def test_an_interrupted_training_goes_on_with_other_threads(before, after, task, tmp_path, caplog):
+def test_an_interrupted_training_goes_on_with_other_threads(
+    before, after, task, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr(sgd, "_PIECE", 10)
+    model = dataclasses.replace(SMALL, diagonal="none", epoch=100, budget=200)
+    reached = []
+
     def cut(step, metrics):
-        if step == 1000:
+        if step == 100:
+            reached.append(metrics["val/rank_loss"])
             raise KeyboardInterrupt
 
     def fit(threads, watch=None):
         rng = np.random.default_rng(5)
-        return SMALL.fit(task, rng, threads=threads, watch=watch, checkpoint=tmp_path / "state")
+        return model.fit(task, rng, threads=threads, watch=watch, checkpoint=tmp_path / "state")
 
     with pytest.raises(KeyboardInterrupt):
         fit(before, cut)
     again = fit(after)
-    assert again.facts["resumed_at"] == again.facts["reseeded_at"] == 1000
-    assert (again.facts["threads"], again.facts["triples"]) == (after, 2000)
+    assert again.facts["resumed_at"] == again.facts["reseeded_at"] == 100
+    assert (again.facts["threads"], again.facts["triples"]) == (after, 200)
     assert "with other threads than before" in caplog.text
-    whole = SMALL.fit(task, np.random.default_rng(5))
+    whole = model.fit(task, np.random.default_rng(5))
     assert "reseeded_at" not in whole.facts
     loss = [fit.facts["validation_rank_loss"] for fit in (again, whole)]
-    assert abs(loss[0] - loss[1]) < 0.05
+    assert abs(loss[0] - loss[1]) < (reached[0] - loss[1]) / 2
 
 
 def test_samplers_that_are_seeded_anew_draw_something_else(task):
@@ -270,11 +278,9 @@ def test_a_rate_that_diverges_is_passed_over_and_alone_is_an_error(task):
         alone.fit(task, np.random.default_rng(0))
 
 
-def test_many_threads_learn_as_well(task):
-    model = dataclasses.replace(SMALL, diagonal="none", budget=5000)
-    one, two = (model.fit(task, np.random.default_rng(0), threads=t) for t in (1, 2))
-    assert two.facts["threads"] == 2
-    assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+def test_many_threads_learn_as_well(task, monkeypatch):
+    model = dataclasses.replace(SMALL, diagonal="none")
+    assert_two_threads_learn_as_well(model, task, 200, monkeypatch)
 
 
 def test_training_never_sees_test_links(task):
@@ -446,7 +452,7 @@ def test_float16_halves_a_model_that_learns_as_well(changes, task, tmp_path):
     assert fit.arrays["U"].shape == wide.arrays["U"].shape
     assert 2 * fit.arrays["U"].nbytes == wide.arrays["U"].nbytes
     loss = [one.facts["validation_rank_loss"] for one in (fit, wide)]
-    assert abs(loss[0] - loss[1]) < 0.02
+    assert abs(loss[0] - loss[1]) < 0.005
     assert fit.facts["best_at"] > 0
 
     fit.save(tmp_path / "model")

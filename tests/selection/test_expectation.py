@@ -31,11 +31,11 @@ def test_equal_values_are_no_certainty():
 def test_worth_is_the_mean_over_what_the_queries_may_show():
     before, rng = Prior(-0.01, 0.03), np.random.default_rng(0)
     for q in (4, 400):
-        truth = rng.normal(*before, 200_000)
+        truth = rng.normal(*before, 2_000_000)
         seen = rng.normal(truth, 0.2 / np.sqrt(q))
         weight = before.spread**2 / (before.spread**2 + 0.2**2 / q)
         believed = weight * seen + (1 - weight) * before.mean
-        assert worth(before, q) == pytest.approx(np.maximum(0, believed).mean(), rel=0.03)
+        assert worth(before, q) == pytest.approx(np.maximum(0, believed).mean(), rel=0.005)
 
 
 def test_a_tenfold_of_the_pairs_gains_what_the_line_says():

@@ -3,6 +3,8 @@ import polars as pl
 import pytest
 
 from ssi_core import store
+from ssi_core.collection import open_collection
+from ssi_core.tasks.kinds import only_relevant
 from ssi_core.tasks.split import TEST, TRAIN, VALID, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
@@ -50,6 +52,19 @@ def test_what_the_mate_links_to_is_the_answer_and_the_mate_never(tasks):
         expected = sorted((a, b) for a, b in links if sides[a] == side)
         assert list(map(tuple, pairs.rows.tolist())) == expected
     np.testing.assert_array_equal(task.exclude.toarray(), np.eye(197, 200, dtype=bool))
+
+
+def test_links_are_those_of_the_translation_whatever_its_number(tmp_path):
+    mates = write_mates(tmp_path / "mates")
+    for part in (mates / "relations" / "translation").glob("*.parquet"):
+        number = pl.col("source").str.strip_prefix("d").cast(pl.Int64) + 1
+        pl.read_parquet(part).with_columns(target=pl.format("d{}", number)).write_parquet(part)
+    reseal(mates)
+    build_task(mates, tmp_path / "task", relevant="translation > link")
+    task = open_task(tmp_path / "task")
+    found = np.concatenate([pairs.rows for pairs in (task.train, task.valid, task.test)])
+    expected = {(a - 1, b) for a, b in topical()[1] if 1 <= a <= 197}
+    assert set(map(tuple, found.tolist())) == expected
 
 
 def test_further_tasks_are_on_the_sides_of_the_articles(tasks):
@@ -177,6 +192,11 @@ def test_views_that_have_nothing_to_read_are_refused(mates, tmp_path):
         )
     with pytest.raises(ValueError, match="relevant='links'"):
         build_task(mates, tmp_path / "task", relevant="links")
+
+
+def test_who_has_translations_says_what_is_relevant(mates):
+    with pytest.raises(BadInput, match=r"which documents are relevant\? Say so: .*relevant=.* or "):
+        only_relevant(open_collection(mates))
 
 
 def test_a_translation_that_is_no_document_is_told(tmp_path):

@@ -84,7 +84,7 @@ def test_what_was_shown_is_drawn_as_often_as_it_was(task):
     drawn = [draw_shown(data, len(task.documents), q, state) for _ in range(3000)]
     counts = np.bincount(drawn, minlength=len(task.documents)) / 3000
     expected = np.bincount(own, minlength=len(task.documents)) / len(own)
-    np.testing.assert_allclose(counts, expected, atol=0.05)
+    np.testing.assert_allclose(counts, expected, atol=0.03)
     nothing = int(np.flatnonzero(lengths == 0)[0])
     others = {draw_shown(data, len(task.documents), nothing, state) for _ in range(300)}
     assert len(others) > 20

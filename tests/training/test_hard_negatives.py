@@ -78,7 +78,8 @@ def test_a_share_of_the_draws_is_hard(task, share):
     barred = data.barred_indices[slice(*data.barred_indptr[q : q + 2])]
     assert not set(drawn) & set(barred.tolist())
     expected = share + (1 - share) * len(hard) / (len(task.documents) - len(barred))
-    assert np.mean([d in hard for d in drawn]) == pytest.approx(expected, abs=0.03)
+    error = np.sqrt(expected * (1 - expected) / len(drawn))
+    assert np.mean([d in hard for d in drawn]) == pytest.approx(expected, abs=3.5 * error)
 
 
 SMALL = Bilinear(

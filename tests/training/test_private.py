@@ -10,8 +10,9 @@ from ssi_core.kernels.training.structs import Parameters
 from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
-from ssi_core.training import private, sgd
+from ssi_core.training import private
 from ssi_core.training.sgd import training_data
+from tests.training.as_well import assert_two_threads_learn_as_well
 
 SMALL = Bilinear(
     dimensions=10, view="raw", diagonal="none", rates=(0.1,), epoch=1000, budget=5000, patience=9
@@ -22,17 +23,14 @@ SMALL = Bilinear(
 @pytest.mark.parametrize("tied", [False, True])
 def test_threads_with_rows_of_their_own_learn_as_well(task_dir, monkeypatch, tied):
     task, model = open_task(task_dir), dataclasses.replace(SMALL, tied=tied)
-    one = model.fit(task, np.random.default_rng(0))
     began = []
     rows = private.PrivateRows.exchanging
     monkeypatch.setattr(
         private.PrivateRows, "exchanging", lambda *args: began.append(args[1]) or rows(*args)
     )
-    monkeypatch.setattr(sgd, "_PIECE", 10)
     monkeypatch.setattr(private, "_WORDS", 50)
-    two = model.fit(task, np.random.default_rng(0), threads=2)
-    assert began == [0, 1]
-    assert abs(two.facts["validation_rank_loss"] - one.facts["validation_rank_loss"]) < 0.05
+    assert_two_threads_learn_as_well(model, task, 200, monkeypatch)
+    assert began == [0, 1] * 6
 
 
 @pytest.mark.parametrize("tied", [False, True])

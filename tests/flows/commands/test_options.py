@@ -34,6 +34,35 @@ def test_no_option_is_written_by_hand():
     assert found == []
 
 
+def test_an_option_takes_its_default_when_it_is_typed():
+    refused, checked = [], 0
+    for verb in verbs():
+        command = command_of(verb)
+        context = click.Context(command)
+        for param in command.get_params(context):
+            shown = getattr(param, "known", None)
+            if shown is None or not re.fullmatch(r"[\d.,]+", shown):
+                continue
+            checked += 1
+            try:
+                param.type_cast_value(context, shown)
+            except click.BadParameter as error:
+                refused.append(f"{verb} {param.name}: {error.message}")
+    assert refused == []
+    assert checked > 80
+
+
+def test_seeds_have_one_default():
+    found = {
+        (param.name, getattr(param, "known", None))
+        for verb in verbs()
+        for param in command_of(verb).params
+        if (param.name or "").endswith("seed")
+    }
+    assert {name for name, _ in found} >= {"seed", "split_seed"}
+    assert {shown for _, shown in found} == {"0"}
+
+
 def test_a_measure_may_be_written_as_its_heading():
     for verb, typed, kept in (
         ("fit", "nDCG@10", "ndcg_at_10"), ("fit", "MRR", "mrr"), ("retrain", "MAP", "map"),

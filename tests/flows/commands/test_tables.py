@@ -122,6 +122,13 @@ def test_what_cannot_be_computed_is_said_before_anything_starts(
     assert asked == []
 
 
+@pytest.mark.parametrize("other", ["--comparison=c", "--slices", "--save=x.json"])
+@pytest.mark.parametrize("whole", ["--list", "--together=a"])
+def test_what_shows_other_comparisons_takes_no_setting_of_one(whole, other, capsys):
+    assert run(cli, ["compare", "demo", whole, other]) == 2
+    assert f"{whole.split('=')[0]} goes with EXPERIMENT alone" in capsys.readouterr().err
+
+
 def test_a_former_verb_is_refused_with_what_does_its_work(capsys):
     assert run(cli, ["tune", "demo", "--task", "t"]) == 2
     assert "Give a setting of a row several values" in capsys.readouterr().err

@@ -45,6 +45,22 @@ def logged(model, task_dir, folder):
     return run.run_id
 
 
+def test_a_model_that_another_process_brought_is_taken(mlflow_root, tmp_path, monkeypatch):
+    def download(address, dst_path):
+        Path(dst_path).mkdir()
+        (Path(dst_path) / "file").touch()
+
+    monkeypatch.setattr(models.mlflow.artifacts, "download_artifacts", download)
+    place = tmp_path / "kept" / "model"
+    models._download("m-1", place)
+    before = place.stat().st_ino
+    models._download("m-1", place)
+    assert place.stat().st_ino == before
+    (tmp_path / "kept" / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        models._download("m-1", tmp_path / "kept" / "file")
+
+
 @pytest.fixture
 def run(mlflow_root, task_dir, tmp_path):
     return logged(MODELS["tfidf"](), task_dir, tmp_path / "fitted")

@@ -65,7 +65,7 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
     own = counts / counts.sum(axis=1, keepdims=True)
     chance = 0.3 * share + 0.7 * (0.4 * own + 0.6 * theta @ phi.T)
     expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
-    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-6, atol=1e-4)
 
 
 def folded(text, phi, alpha, passes):
@@ -107,14 +107,14 @@ def test_unseen_words_become_themselves(thin, kind, unigram):
         chance = 0.3 * share + 0.7 * np.where(met, learnt, own + learnt - unigram * own)
         lines.append(np.log(chance / (0.3 * share)))
     expected = queries @ np.array(lines).T
-    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-6, atol=1e-4)
     assert np.abs(all_scores(plain, task) - expected).max() > 0.5
 
 
 def test_without_topics_it_is_the_language_model(task):
     ours = fit(task, background=(0.4,), unigram=(1.0,), passes=1)
     other = LanguageModel((0.4,)).fit(task, np.random.default_rng(0))
-    np.testing.assert_allclose(all_scores(ours, task), all_scores(other, task), rtol=1e-3)
+    np.testing.assert_allclose(all_scores(ours, task), all_scores(other, task), rtol=1e-5)
 
 
 def test_one_topic_is_the_unigram_model_of_the_queries(task):
@@ -267,7 +267,7 @@ def test_topics_of_words_are_those_of_their_document_but_for_the_prior(thin, uns
     known = text.data[seen].sum()
     prior = (alpha - 1) / (known + len(theta) * (alpha - 1)) * known / text.data.sum()
     found = given.sum(axis=0) + 0.6 * 0.7 / 0.3 * prior
-    np.testing.assert_allclose(found, theta, rtol=1e-2)
+    np.testing.assert_allclose(found, theta, rtol=1e-5)
 
 
 def test_a_start_of_equal_weights_is_never_left():

@@ -129,8 +129,8 @@ def test_texts_that_share_no_topic_are_brought_together():
     projected, divergence = project(
         posteriors, np.ones(2), np.array([1.0, -1.0]), np.zeros(2, np.int64)
     )
-    np.testing.assert_allclose(projected[0], projected[1], atol=1e-4)
-    np.testing.assert_allclose(projected[0, :2], 0.5, atol=1e-3)
+    np.testing.assert_allclose(projected[0], projected[1], atol=1e-7)
+    np.testing.assert_allclose(projected[0, :2], 0.5, atol=1e-5)
     assert np.isfinite(divergence)
 
 

@@ -178,7 +178,7 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(thin, unigram, unse
         table[strange, strange] = 1
     chance = 0.3 * share + 0.7 * (unigram * own + (1 - unigram) * own @ table)
     expected = counts @ np.log(chance).T - (counts @ np.log(0.3 * share))[:, None]
-    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(all_scores(fitted, task), expected, rtol=1e-6, atol=1e-4)
 
 
 def test_without_translations_it_is_the_language_model(task):
@@ -289,6 +289,12 @@ def test_the_cost_has_room_for_what_is_learnt(task):
     assert model.vector_shape(task)[1] >= fitted.embed_documents(task.documents).sparse.nnz
     assert model.cost(task).memory > 20 * entries
     assert model.cost(task).disk >= 16 * entries
+
+
+def test_each_thread_costs_a_number_and_a_place_for_each_word(task):
+    model = TranslationModel()
+    one, three = (model.cost(task, threads).memory for threads in (1, 3))
+    assert three - one == 2 * 12 * task.queries.width("counts")
 
 
 def test_a_saved_model_scores_alike(task, tmp_path):

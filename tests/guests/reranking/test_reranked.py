@@ -57,6 +57,12 @@ def ranker_of(fitted):
     return FittedReranker(second.ranker, second.arrays, second.names)
 
 
+def test_features_of_pairs_cost_three_float64_of_each_part_and_further_ones(task):
+    parts = ({"model": "bm25"}, {"model": "tfidf"})
+    few, more = (MODELS["reranked"](parts=parts, depth=7, queries=n) for n in (10, 30))
+    assert more.cost(task).memory - few.cost(task).memory == 20 * 7 * (2 + 3) * 3 * 8
+
+
 def test_the_order_is_that_of_the_reranker_on_the_same_pairs(fitted, task):
     """Scores of an evaluation order the pairs of a file as `ssi rank rerank score` orders them."""
     names = fitted.model.second(fitted).names

@@ -38,8 +38,9 @@ def test_records_are_read_as_they_were_written():
         np.testing.assert_array_equal(read.pages, pages)
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
-        assert np.abs(read.scale * read.weights - weights).max() <= word.scale * 1.01
         assert read.weights.min() >= 1  # a page that has a word is never without it
+        steps = np.where(read.weights > 1, 0.51, 1.01)
+        assert (np.abs(read.scale * read.weights - weights) <= word.scale * steps).all()
         assert (read.row is None) == (word.row is None)
     assert words[0][2].row is None  # idf 0
 

@@ -34,7 +34,7 @@ from ssi_core.files import write_result
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.models.combined.residual import Residual
-from ssi_core.tasks.spec import fields_of
+from ssi_core.tasks.kinds import fields_of
 from ssi_core.types import Task
 from ssi_core.views.names import FIELDS
 

@@ -206,16 +206,6 @@ def settings_of(fitted: FittedModel) -> dict[str, float]:
     return dict(zip(_TRIED, fitted.arrays["settings"].tolist(), strict=True))
 
 
-def without_anchors(fitted: FittedModel) -> FittedModel:
-    """Return a fitted `Bm25F` that leaves out what links call a document.
-
-    The words of training pairs are among them, and find their documents by themselves: whoever
-    learns from these pairs what the order lacks has to look at it without them.
-    """
-    settings = _with(fitted.arrays["settings"], list(_TRIED).index(ANCHORS), 0.0)
-    return replace(fitted, arrays={**fitted.arrays, "settings": settings})
-
-
 def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     """Return ``x`` of some documents, the weighed counts of all fields, CSR float64 (n, words)."""
     counts, short = _counts(texts)

@@ -10,7 +10,7 @@ from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
-from ssi_core.models.bm25f import Bm25F, settings_of, without_anchors
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.combined import residual
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
@@ -19,7 +19,7 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
-from tests.corpora import topical
+from tests.fielded import write_fielded
 
 pytestmark = pytest.mark.trains
 
@@ -90,7 +90,7 @@ def test_the_first_weight_stays_unless_another_is_clearly_better(task, monkeypat
     monkeypatch.setattr(residual, "is_clearly_higher", lambda a, b: False)
     kept = dataclasses.replace(MODEL, weights=(1000.0, 0.0)).fit(task, np.random.default_rng(0))
     assert kept.facts["weight"] == 1000.0
-    assert Residual(MODEL.parts).weights[0] == 0.0
+    assert Residual(MODEL.parts).weights[0] == 0.5
 
 
 def test_the_weight_is_chosen_by_the_measure_that_is_asked(task, fit):
@@ -100,25 +100,28 @@ def test_the_weight_is_chosen_by_the_measure_that_is_asked(task, fit):
         assert fit.facts["by_weight"][str(weight)] == pytest.approx(mean, abs=1e-6)
 
 
-def test_words_of_training_links_do_not_help_while_they_are_learned(tmp_path, monkeypatch):
-    """They stand in the field of anchors, where they find their document by themselves."""
-    texts, links = topical()
-    task = ssi.Task.of(ssi.read(texts, links, out=tmp_path / "docs"), "link", out=tmp_path / "task")
-    exact = Bm25F(anchors=(5.0,)).fit(task.data, np.random.default_rng(0))
-    before, after = settings_of(exact), settings_of(without_anchors(exact))
-    assert before == {**after, "anchors": 5.0}
-    assert after["anchors"] == 0.0
+@pytest.mark.parametrize("titles", [True, False])
+def test_what_a_query_adds_to_a_field_of_its_document_does_not_help(tmp_path, monkeypatch, titles):
+    """Words of links and titles would find their documents by themselves while `U'V` learns."""
+    place = write_fielded(tmp_path / "docs")
+    task = ssi.Task.of(ssi.read(place), "anchor", out=tmp_path / "task").data
+    exact = Bm25F().fit(task, np.random.default_rng(0))
     seen = []
 
-    def noted(task, exact, threads):
-        seen.append(settings_of(exact))
-        return with_exact(task, exact, threads)
+    def noted(task, exact, own, threads):
+        seen.append((len(task.train), [(one.field, len(one.rows)) for one in own]))
+        return with_exact(task, exact, own, threads)
 
     monkeypatch.setattr(residual, "with_exact", noted)
-    model = Residual(({"model": "bm25f"}, LATENT))
-    fit = model.beside(task.data, exact, np.random.default_rng(0), FitOptions())
-    assert seen == [after]
-    assert settings_of(fitted_parts(fit)[0]) == before
+    model = Residual(({"model": "bm25f"}, LATENT), titles=titles)
+    fit = model.beside(task, exact, np.random.default_rng(0), FitOptions())
+    own, asked = [("anchors", len(task.train))], len(task.train)
+    if titles:
+        own.append(("title", len(task.documents)))
+        asked += len(task.documents)
+    assert seen == [(asked, own)]
+    first = fitted_parts(fit)[0].arrays
+    assert all(np.array_equal(first[name], exact.arrays[name]) for name in exact.arrays)
 
 
 def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fields(tmp_path):

@@ -6,8 +6,9 @@ three times the triples. The best, and the best whose diagonal reads other weigh
 their end: what leads early need not lead late, and two such models have a better sum. The first
 half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
 the best model that learns nothing from pairs, goes to the final, and so does a model of documented
-settings, where some are given. What is expected to gain most over the best untrained model is
-taken, by the differences on both halves and by what other collections gained with as many pairs
+settings, where some are given; alone, where fields show the training queries, of which no trial is
+aware (`combined.own_words`). What is expected to gain most over the best untrained model is taken,
+by the differences on both halves and by what other collections gained with as many pairs
 (`selection.expectation`); that one, if nothing is. Where neither the number of pairs nor that of
 the queries lets expect a gain, no training is begun. Whether what is taken is better is tested on
 the second half, which had no part in the choice, and said; the test decides nothing, for few
@@ -36,6 +37,7 @@ from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.combined.own_words import wordings
 from ssi_core.models.combined.residual import Residual
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
@@ -284,22 +286,23 @@ class Auto(Model):
     ) -> list[FittedModel]:
         """Return the best of the trials, or a sum, and the documented settings; add facts."""
         task = halves.learning
+        # A sum has no sums among its parts, and asks for one ranking of a query.
+        single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
+        words, _ = max(single, key=lambda one: one[1])
+        given = self.documented and is_shared(task, LSI_VIEW)
+        documented = [self._documented(halves, seed, words, options)] if given else []
+        facts["triples"] = sum(one.facts["triples"] for one in documented)
+        others = [fit for fit in documented if not isinstance(fit.model, Mixture)]
+        if documented != others and len(wordings(task).rows):
+            return documented
         with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
             kept = options.checkpoint or Path(place)
             trials = Trials(self, halves, seed, replace(options, checkpoint=kept))
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]
-        facts["triples"] = sum(one.triples for one in trials.done)
-        # A sum has no sums among its parts, and asks for one ranking of a query.
-        single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
-        words, _ = max(single, key=lambda one: one[1])
-        documented = []
-        if self.documented and is_shared(task, LSI_VIEW):
-            documented.append(self._documented(halves, seed, words, options))
-            facts["triples"] += documented[0].facts["triples"]
+        facts["triples"] += sum(one.triples for one in trials.done)
         if not trained:
             return documented
-        others = [fit for fit in documented if not isinstance(fit.model, Mixture)]
         return [best_sum(task, halves, [*trained, *others], words), *documented]
 
     def _documented(
@@ -334,14 +337,11 @@ class Auto(Model):
         """Return the finalist of the highest expected gain, or the untrained model; p, and why."""
         if not finalists:
             queries = sum(halves.sizes)
-            return (
-                base,
-                1.0,
-                (
-                    f"no training went well, or is expected to: {queries} queries of validation "
-                    f"tell little, and so many pairs gain {before.mean:+.3f} on other collections"
-                ),
+            why = (
+                f"no training went well, or is expected to: {queries} queries of validation "
+                f"tell little, and so many pairs gain {before.mean:+.3f} on other collections"
             )
+            return base, 1.0, why
         least = halves.values_of_both(base)
         values = [halves.values_of_both(fit) for fit in finalists]
         gains = [expected(before, one - least) for one in values]

@@ -9,6 +9,7 @@ returned is a `Mixture` of the two parts, so that a fitted model is never a `Res
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,13 +22,14 @@ from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import FitOptions, FittedModel, UnfitStart, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.lengths import with_one_length
-from ssi_core.models.bm25f import Bm25F, without_anchors
 from ssi_core.models.combined.mixture import Mixture
+from ssi_core.models.combined.own_words import OwnWords, with_titles, without_own, wordings
 from ssi_core.models.combined.parts import Parts
 from ssi_core.resources import Cost
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Columns, Inner
 from ssi_core.types import BadInput, Task, Texts
+from ssi_core.views.names import FIELDS
 
 EXACT = "exact"
 """Name of the view that holds the vectors of the first part while the second one learns."""
@@ -51,6 +53,8 @@ class Residual(Parts):
         Weights w of the second part, where 1 is the one that it learned with, and 0 leaves the
         first part alone. Of several the first one is taken, unless another one has a mean on
         validation that is higher by more than the standard error of the difference.
+    titles : bool
+        Learn from the titles of documents, too, as queries for them, where documents have fields.
     measure : str
         Mean that chooses the weight.
     tuning_queries : int
@@ -59,7 +63,8 @@ class Residual(Parts):
 
     name: ClassVar[str] = "residual"
     without: ClassVar[frozenset[str]] = Mixture.without | {"residual", "auto", "untrained"}
-    weights: Values[Weight] = (0.0, 0.25, 0.5, 1.0, 2.0)
+    weights: Values[Weight] = (0.5, 0.0, 0.25, 1.0, 2.0)
+    titles: bool = True
     measure: Mean = "map"
     tuning_queries: Count = 2_000
 
@@ -92,8 +97,13 @@ class Residual(Parts):
     ) -> FittedModel:
         """Train the second part beside the first, which is fitted, and choose its weight."""
         first, second = self.parts
-        seen = without_anchors(exact) if isinstance(exact.model, Bm25F) else exact
-        known, scale = with_exact(task, seen, options.threads)
+        asked, own = task, []
+        if exact.model.reads_fields and FIELDS in task.documents.matrices:
+            own.append(wordings(task))
+            if self.titles:
+                asked, titles = with_titles(task)
+                own.append(titles)
+        known, scale = with_exact(asked, exact, own, options.threads)
         model = parse(Bilinear, {n: value for n, value in second.items() if n != "model"})
         live = replace(model, diagonal="identity", diagonal_view=EXACT, length=None)
         fit = live.learn(known, rng, options)
@@ -116,8 +126,12 @@ class Residual(Parts):
         return mixed
 
 
-def with_exact(task: Task, exact: FittedModel, threads: int = 1) -> tuple[Task, float]:
+def with_exact(
+    task: Task, exact: FittedModel, own: Sequence[OwnWords] = (), threads: int = 1
+) -> tuple[Task, float]:
     """Return a task with the vectors of a model as a view, and the scale of its scores there.
+
+    Training pairs are scored without what their query itself adds to a field (`own_words`).
 
     Raises
     ------
@@ -131,8 +145,11 @@ def with_exact(task: Task, exact: FittedModel, threads: int = 1) -> tuple[Task, 
             f"model {exact.model.name!r}: its score is no inner product of words. Take another "
             "first part, such as 'bm25f' or 'tfidf'."
         )
+    rows = queries.sparse, documents.sparse
+    if sum(len(one.rows) for one in own):
+        rows = without_own(rows, exact, task, own)
     asked = np.unique(task.train.rows[:, 0])
-    best = Scorer(documents, threads=threads).best(queries.take(asked), 1)[1]
+    best = Scorer(Inner(rows[1]), threads=threads).best(Inner(rows[0][asked]), 1)[1]
     scale = np.float32(1 / max(1e-9, float(best[np.isfinite(best)].mean())))
     view: Any = Columns(EXACT, ())
 
@@ -142,7 +159,7 @@ def with_exact(task: Task, exact: FittedModel, threads: int = 1) -> tuple[Task, 
 
     known = replace(
         task,
-        queries=added(task.queries, queries.sparse * scale),
-        documents=added(task.documents, documents.sparse),
+        queries=added(task.queries, rows[0] * scale),
+        documents=added(task.documents, rows[1]),
     )
     return known, float(scale)

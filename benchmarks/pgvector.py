@@ -37,15 +37,13 @@ def load(cursor: Any, out: Path) -> None:
     for script in [out / "schema.sql", *sorted((out / "rows").iterdir())]:
         cursor.execute(script.read_text(encoding="utf-8"))
     rows = time.time() - start
-    cursor.execute((out / "index.sql").read_text(encoding="utf-8"))
+    if (out / "index.sql").exists():
+        cursor.execute((out / "index.sql").read_text(encoding="utf-8"))
+    index = time.time() - start - rows
     cursor.execute("ANALYZE ssi")
-    cursor.execute("SELECT pg_total_relation_size('ssi'), pg_relation_size('ssi_latent')")
-    whole, index = cursor.fetchone()
-    print(
-        f"{out.name}: rows in {rows:.0f} s, index in {time.time() - start - rows:.0f} s, "
-        f"{whole / 1e6:.0f} MB, of which the index {index / 1e6:.0f} MB",
-        flush=True,
-    )
+    cursor.execute("SELECT pg_total_relation_size('ssi')")
+    [size] = cursor.fetchone()
+    print(f"{out.name}: rows {rows:.0f} s, index {index:.0f} s, {size / 1e6:.0f} MB", flush=True)
 
 
 def measure(
@@ -56,13 +54,13 @@ def measure(
     texts: Sequence[str],
     what: str,
 ) -> None:
-    """Compare both functions with the model, where the documents are its own, and time them."""
+    """Compare the functions with the model, where the documents are its own, and time it."""
     encoder = exported(searcher, documents, out, "pgvector")
     load(cursor, out)
     own = len(documents) == len(searcher.index)
     best = best_rows(searcher, list(texts)) if own else []
     places = {name: row for row, name in enumerate(documents.ids)}
-    for function in ("ssi_search", "ssi_rescore"):
+    for function in ("ssi_search", *(["ssi_nearest"] if (out / "index.sql").exists() else [])):
         found, seconds = [], []
         for text in texts:
             value = encoder.query(text, K)

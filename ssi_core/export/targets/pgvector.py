@@ -45,17 +45,15 @@ $$;
 _INDEX = """\
 CREATE INDEX ssi_latent ON ssi USING hnsw (latent vector_ip_ops);
 
--- As ssi_search, among the thousand documents whose latent vectors the index finds nearest.
-CREATE FUNCTION ssi_rescore(query jsonb) RETURNS TABLE (id text, title text, score float8)
+-- As ssi_search, of the documents that the index finds; k is at most 1000.
+CREATE FUNCTION ssi_nearest(query jsonb) RETURNS TABLE (id text, title text, score float8)
 LANGUAGE sql STABLE SET hnsw.ef_search = 1000 AS $$
   WITH q AS MATERIALIZED (
     SELECT {query}
-  ), nearest AS MATERIALIZED (
-    SELECT * FROM ssi ORDER BY latent <#> (SELECT latent FROM q) LIMIT 1000
   )
-  SELECT d.id, d.title, {score} AS score
-  FROM nearest d, q
-  ORDER BY score DESC, d.id
+  SELECT d.id, d.title, -(d.latent <#> (SELECT latent FROM q)) AS score
+  FROM ssi d
+  ORDER BY d.latent <#> (SELECT latent FROM q)
   LIMIT (query->>'k')::int
 $$;
 """
@@ -71,7 +69,7 @@ _LATENT = "(query->>'latent')::vector({latent}) AS latent"
 
 
 def _first(place: Path, layout: Layout) -> None:
-    """Write ``schema.sql``, and where there is a latent part ``index.sql``."""
+    """Write ``schema.sql``, and where there is a latent part alone ``index.sql``."""
     kinds, query = {}, []
     if len(layout.words):
         kinds["words"] = f"sparsevec({len(layout.words)})"
@@ -85,7 +83,7 @@ def _first(place: Path, layout: Layout) -> None:
         "score": " ".join(f"- (d.{name} <#> q.{name})" for name in kinds),
     }
     (place / "schema.sql").write_text(_SCHEMA.format(**parts), encoding="utf-8")
-    if 0 < layout.latent <= MOST_INDEXED:
+    if not len(layout.words) and layout.latent <= MOST_INDEXED:
         (place / "index.sql").write_text(_INDEX.format(**parts), encoding="utf-8")
 
 

@@ -1,5 +1,7 @@
 """PostgreSQL with pgvector ranks as the model does, in PGlite and in a server."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from ssi_core.types import BadInput
 from tests.export import test_engines
 from tests.export.postgres import SERVERS
 from tests.export.test_export import exported
+from tests.flows.pages import every_block
 
 K = test_engines.K
 MODELS = (*test_engines.MODELS, "U'V", "D")
@@ -62,6 +65,17 @@ def test_pgvector_keeps_any_title_and_answers_no_known_word(models, task, tmp_pa
 
     assert {id_: title for id_, title, _ in rows} == titles | {"o'id": HOSTILE.replace("\0", "")}
     assert {score for *_, score in rows} == {0}
+
+
+def test_the_page_prints_the_query_that_is_written(models, task, tmp_path):
+    [printed] = (block.text for block in every_block("docs/export.md") if block.kind == "sql")
+    exported(models, task, tmp_path / "out", "pgvector")
+    written = (tmp_path / "out" / "schema.sql").read_text()
+    assert plain(printed) in plain(written)
+
+
+def plain(sql):
+    return re.sub(r"\d{2,}", "N", " ".join(sql.split()))
 
 
 def test_a_document_of_more_words_than_a_sparsevec_stores_is_refused(models, task, tmp_path):

@@ -13,7 +13,7 @@ from ssi_core.types import BadInput
 pt = module("pyterrier", "pyterrier")
 
 
-class Retriever(pt.Transformer):  # type: ignore[misc]
+class Retriever(pt.Transformer):  # type: ignore[misc, name-defined]
     """The documents that an index finds for each query, as a transformer of PyTerrier.
 
     It takes part in pipelines and in ``pt.Experiment``, and needs no Java.

@@ -86,11 +86,15 @@ TABLES :=
 tables: .venv/.stamp
 	$(BIN)/python -m benchmarks.tables "$(or $(DATA),$(SSI_REAL_DATA))" $(TABLES)
 
-# Engines and programs that tests compare with are installed, and these tests run.
+# Engines and programs that tests compare with are installed, and these tests run. Tests of those
+# of npm are skipped where it is missing.
+PEERS_OF_NPM := @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15
 peers: .venv/.stamp
 	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
+	npm install --silent --no-save --prefix .cache/peers $(PEERS_OF_NPM) || true
 	$(PYTEST) -m "not kill" tests/export tests/guests/clickthrough/test_translation_model.py \
-	  tests/guests/clickthrough/test_projection.py tests/views/test_bm25.py
+	  tests/guests/clickthrough/test_projection.py tests/guests/pyterrier tests/docs/test_engines.py \
+	  tests/face/test_runs.py tests/views/test_bm25.py
 
 # What the notebooks show, which tests/face/test_pages.py compares.
 notebooks: .venv/.stamp

@@ -21,6 +21,7 @@ from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
+from ssi_core.face.runs import name_of, ranker_of
 from ssi_core.face.show import WIDTH, html_table, text_table
 from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
@@ -34,9 +35,8 @@ MEASURES = ("rank_loss", "map", "p_at_10")
 EITHER = " or "
 """What stands between the titles of the models of several folds."""
 
-Rankers: TypeAlias = (
-    Sequence[Estimator] | Mapping[str, Estimator] | Mapping[str, Sequence[Estimator]]
-)
+Rankers: TypeAlias = Sequence[Any] | Mapping[str, Any]
+"""Estimators, or runs of other systems (`face.runs`); by label also several seeds of one."""
 
 
 class Difference(NamedTuple):
@@ -195,7 +195,11 @@ def compare(
     rankers : sequence or mapping
         Rankers that were fitted on this task. A choice that learned nothing from pairs is called by
         what was chosen, such as "BM25F". As a mapping: label -> one ranker, or several that
-        differ in their seeds; the values of each query are averaged over the seeds.
+        differ in their seeds; the values of each query are averaged over the seeds. A run of
+        another system is a row, too: the path of a TREC file, a mapping query -> document -> score,
+        a Run of ranx, ScoredDocs of ir-measures, or a table with columns query_id, doc_id and
+        score, as PyTerrier's results are under other names. It has a line for each query that is
+        measured, and documents that it does not list come last.
     task : Task
         Task that the rankers were fitted on.
     measures : sequence of str, optional
@@ -223,7 +227,8 @@ def compare(
     ValueError
         A measure or the baseline is not known.
     BadInput
-        A ranker was fitted on another task, or not in all folds.
+        A ranker was fitted on another task, or not in all folds; a run has ids that the task does
+        not have, or lacks a query.
 
     Examples
     --------
@@ -237,7 +242,7 @@ def compare(
     """
     task, reports = require_task(task), {}
     with progress.shown("compare") as on_progress:
-        for number, (label, seeds) in enumerate((labelled := _labelled(rankers)).items()):
+        for number, (label, seeds) in enumerate((labelled := _labelled(rankers, task)).items()):
             if on_progress is not None:
                 on_progress(number / len(labelled), label)
             how = {"side": side, "queries": queries, "seed": seed, "threads": threads}
@@ -267,19 +272,27 @@ def _name(model: Estimator) -> str:
     return repr(model).removesuffix("()")
 
 
-def _labelled(rankers: Rankers) -> dict[str, list[Estimator]]:
-    """Return label -> rankers; those of a sequence are named as `_name` says."""
+def _labelled(rankers: Rankers, task: Task) -> dict[str, list[Estimator]]:
+    """Return label -> rankers; those of a sequence are named as `_name` says, runs as they are."""
     if isinstance(rankers, Mapping):
         return {
-            label: [one] if isinstance(one, Estimator) else list(one)
+            label: list(one) if _seeds(one) else [_ranker(one, task)]
             for label, one in rankers.items()
         }
     labelled: dict[str, list[Estimator]] = {}
-    for ranker in rankers:
-        name = _name(ranker)
+    for one in rankers:
+        name = _name(one) if isinstance(one, Estimator) else name_of(one)
         count = sum(label == name or label.startswith(f"{name} #") for label in labelled)
-        labelled[f"{name} #{count + 1}" if count else name] = [ranker]
+        labelled[f"{name} #{count + 1}" if count else name] = [_ranker(one, task)]
     return labelled
+
+
+def _seeds(one: Any) -> bool:
+    return isinstance(one, Sequence) and all(isinstance(seed, Estimator) for seed in one)
+
+
+def _ranker(one: Any, task: Task) -> Estimator:
+    return one if isinstance(one, Estimator) else ranker_of(one, task)
 
 
 def _report(label: str, ranker: Estimator, task: Task, how: Mapping[str, Any]) -> Report:

@@ -38,7 +38,7 @@ WRITTEN = {"docs/bad-input.md"}
 """Pages whose blocks a program has printed."""
 CHECKED = [page for page in PAGES if page not in WRITTEN]
 BLOCKS = [(page, block) for page in CHECKED for block in every_block(page)]
-KINDS = {"", "sh", "python", "toml", "json", "yaml", "text", "math", "html", "css", "js"}
+KINDS = {"", "sh", "python", "toml", "json", "yaml", "text", "math", "html", "css", "js", "sql"}
 
 
 def of_kind(kind):

@@ -20,6 +20,8 @@ RUNS = [("README.md", "Ten lines"), ("docs/site.md", "From a site to its search"
 """Sections whose commands are typed with the Python of their page."""
 PRINTED = {"summaries.md": "It sank in a storm near the cape.", "site.md": "Wheel"}
 """What the blocks of a page print; those of the others compare models."""
+ENGINES = "engines.md"
+"""A page of packages that are not installed here: tests/docs/test_engines.py runs it."""
 READERS = {"search-engineer", "researcher", "operator"}
 
 
@@ -38,7 +40,9 @@ def typed(page):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != ENGINES], ids=lambda path: path.name
+)
 def test_a_page_can_be_typed_in_an_empty_folder(page, tmp_path):
     assert not list(tmp_path.iterdir())
     told = run_in(tmp_path, [*typed(str(page.relative_to(ROOT)))])

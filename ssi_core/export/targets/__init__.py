@@ -19,6 +19,7 @@ TARGETS: Registry[Target] = Registry(
         "lucene": f"{_HERE}.lucene:TARGET",
         "qdrant": f"{_HERE}.qdrant:TARGET",
         "vespa": f"{_HERE}.vespa:TARGET",
+        "pgvector": f"{_HERE}.pgvector:TARGET",
         "bm25s": f"{_HERE}.bm25s:TARGET",
         "faiss": f"{_HERE}.faiss:TARGET",
         "trec-vectors": f"{_HERE}.trec_vectors:TARGET",

@@ -39,7 +39,7 @@ class SiteSettings:
     )
     language: str | None = option(None, "Code of the language. [default: guessed from the script]")
     budget: int = option(
-        400_000, "Triples of each of the two trainings. 0: no training.", metavar="TRIPLES", ge=0
+        400_000, "Triples of each of the three trainings. 0: no training.", metavar="TRIPLES", ge=0
     )
     seed: int = SEED
 

@@ -104,7 +104,7 @@ def site(
     r"""Write a search of a static site: files that a browser ranks by, without a server.
 
     A page's score is BM25F over its fields plus a latent part that is learnt on the site's own
-    links, if that is a gain on held-out wordings of the links::
+    links, titles and headings, if that is a gain on held-out wordings of the links::
 
         f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * w_i(d) + <u, V d>
         u = sum_i idf_i U_i / sqrt(sum_i idf_i^2)
@@ -126,7 +126,7 @@ def site(
     language : str, optional
         Code of the language, by default guessed from the script.
     budget : int, optional
-        Triples of each of two trainings; 0: BM25F alone.
+        Triples of each of three trainings; 0: BM25F alone.
     random_state : int, optional
         Seed; the same pages and seed give the same bytes.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,7 @@ from ssi_core.face.fit_cache import fit_once
 from ssi_core.face.fit_tasks import search_task
 from ssi_core.face.models import Ranker
 from ssi_core.face.task import LATENT, Task
+from ssi_core.guests.site.names import NAMES, NamedTask
 from ssi_core.models.base import FitOptions, FittedModel
 from ssi_core.models.bm25f import Bm25F, settings_of
 from ssi_core.models.combined.parts import fitted_parts
@@ -53,8 +55,8 @@ _TRAINING: Mapping[str, Any] = {
     "negatives": 16,
     "stop_by": "mrr",
 }
-_STARTS = (None, "link")
-"""What a training learns first: nothing, or the links of whole pages."""
+_STARTS = (None, "link", NAMES)
+"""What a training learns first: nothing, the links of whole pages, or the pages' own names."""
 _BETAS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _MEASURE = "mrr"
 _QUERIES = 1000
@@ -156,7 +158,7 @@ def learn(documents: Documents, *, budget: int = BUDGET, seed: int = 0) -> Learn
     documents : Documents
         Pages with their links.
     budget : int
-        Triples of each of the two trainings; 0: BM25F alone.
+        Triples of each of the three trainings; 0: BM25F alone.
     seed : int
         Seed of the trainings.
     """
@@ -189,13 +191,12 @@ def language_of(documents: Documents) -> str:
 
 
 def task_of(documents: Documents) -> Task:
-    """Return the task of a search box, with the links of pages to learn from."""
+    """Return the task of a search box, with the links and the names of pages to learn from."""
     task = search_task(documents)
     asked = task.artefact.configuration
-    try:
-        return Task.of(documents, asked["relevant"], queries=asked["queries"], auxiliary=["link"])
-    except BadInput:  # too few links to learn from
-        return task
+    with suppress(BadInput):  # too few links to learn from
+        task = Task.of(documents, asked["relevant"], queries=asked["queries"], auxiliary=["link"])
+    return NamedTask(task.artefact, documents)
 
 
 def _asked(task: Task) -> str:
@@ -209,7 +210,7 @@ def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedMode
     best = fit_once(Ranker("bm25f", **words), task).fitted_
     highest, mixed = _mean(validator, best), None
     for start in _STARTS if budget else ():
-        if start is not None and start not in task.data.auxiliary:
+        if start is not None and not _is_enough(task.data.auxiliary.get(start)):
             continue
         training = {**_TRAINING, "learn_first": start, "budget": budget}
         parts = ({"model": "bm25f", **words}, training)
@@ -218,6 +219,10 @@ def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedMode
             if (mean := _mean(validator, one)) > highest:
                 highest, mixed = mean, one
     return best, mixed
+
+
+def _is_enough(first: Data | None) -> bool:
+    return first is not None and bool(len(first.train) and len(first.valid))
 
 
 def _variants(mixed: FittedModel) -> list[FittedModel]:

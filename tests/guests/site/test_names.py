@@ -1,0 +1,54 @@
+"""Titles and headings of a site's pages as queries to learn from."""
+
+import numpy as np
+import pytest
+
+import ssi_core as ssi
+from ssi_core.guests.site import learning
+from ssi_core.guests.site.names import NAMES
+from tests.guests.site.made import encyclopedia
+
+pytestmark = [pytest.mark.usefixtures("own_root"), pytest.mark.trains]
+
+
+def with_headings(folder):
+    """Add a heading of its own to each page, and one that all pages have."""
+    for number, page in enumerate(sorted(folder.glob("wiki/*.html"))):
+        text = page.read_text()
+        more = f"<h2>Part {number} of it</h2><h2>See also</h2></main>"
+        page.write_text(text.replace("</main>", more))
+    return folder
+
+
+def test_names_are_titles_and_headings_of_few_pages(tmp_path):
+    documents = ssi.read(with_headings(encyclopedia(tmp_path / "public")))
+    data = learning.task_of(documents).data
+    named = data.auxiliary[NAMES]
+    pairs = np.concatenate([named.train.rows, named.valid.rows])
+    texts, ids = named.queries.titles.to_list(), data.documents.ids.to_list()
+    found = {(texts[query], ids[page]) for query, page in pairs}
+    titles = {(title, page) for page, title in documents.frame.select("id", "title").rows()}
+    assert titles <= found
+    headings = {(f"Part {n} of it", page) for n, page in enumerate(sorted(ids))}
+    assert found - titles == headings
+    assert 0 < len(named.valid) < 0.2 * len(pairs)
+    assert sorted(pairs[:, 0]) == list(range(len(texts)))
+
+
+def test_titles_that_are_asked_for_are_not_learnt_from(tmp_path):
+    folder = tmp_path / "public"
+    folder.mkdir()
+    for number in range(60):
+        (folder / f"{number}.md").write_text(
+            f"# Page {number}\n\n## Heading {number}\n\nText {number}."
+        )
+    (folder / "0.md").write_text(
+        "# Page 0\n\nOne [link](1.md) to learn from, and none to validate on."
+    )
+    documents = ssi.read(folder)
+    task = learning.task_of(documents)
+    assert task.artefact.configuration["queries"] == "titles"
+    titles = task.data.auxiliary[NAMES].queries.titles
+    assert titles.str.starts_with("Heading").all()
+    found = ssi.site(documents, tmp_path / "search", budget=20_000).search("Heading 7")
+    assert found[0].url == "7.html"

@@ -28,15 +28,15 @@ from ssi_core.serving.why import Change
 from ssi_core.text import fields
 
 
-def edit(page: Path, change: Change) -> None:
-    """Make a change in the Markdown of a page."""
+def edit(page: Path, change: Change, title: str) -> None:
+    """Make a change in the Markdown of a page, which has a title."""
     text, words = page.read_text("utf-8"), " ".join(change.words)
     if change.field == fields.TITLE:
-        text, found = re.subn(
-            r"(?m)^(title: *)(.*)$", lambda line: f"{line[1]}{line[2]} {words}", text, count=1
-        )
-        if not found:
-            text = re.sub(r"(?m)^(#+ .*)$", lambda line: f"{line[1]} {words}", text, count=1)
+        named = re.compile(r"^(title: *|# )(.*)$", re.MULTILINE)
+        if named.search(text):
+            text = named.sub(lambda line: f"{line[1]}{line[2]} {words}", text, count=1)
+        else:  # its title is that of its file
+            text = f"---\ntitle: {title} {words}\n---\n\n{text}"
     else:
         text += f"\n\n{'## ' if change.field == fields.HEADINGS else ''}{words}\n"
     page.write_text(text, "utf-8")
@@ -64,16 +64,16 @@ def measure(
     for query, page in judged:
         reason = index.why(queries[query], page, places)
         if reason.rank is None or reason.rank > places:
-            rows.append((query, page, reason.rank, reason.change))
-    proposed = [row for row in rows if row[3] is not None]
+            rows.append((query, page, reason.title, reason.rank, reason.change))
+    proposed = [row for row in rows if row[-1] is not None]
     again = set(random.Random(1).sample(range(len(proposed)), min(fits, len(proposed))))
     changes = []
-    for number, (query, page, rank, change) in enumerate(proposed):
+    for number, (query, page, title, rank, change) in enumerate(proposed):
         assert change is not None
         with tempfile.TemporaryDirectory() as directory:
             copy = Path(directory) / "site"
             shutil.copytree(folder, copy)
-            edit(copy / page, change)
+            edit(copy / page, change, title)
             edited = ssi.read(copy)
             made = place(model.index(edited), queries[query], page)
             anew = None

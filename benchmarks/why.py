@@ -79,7 +79,7 @@ def measure(
             anew = None
             if number in again:
                 anew = place(search_model(edited)[0].index(edited), queries[query], page)
-        row = {"query": query, "page": page, "before": rank, "field": change.field}
+        row: dict[str, Any] = {"query": query, "page": page, "before": rank, "field": change.field}
         row |= {"words": len(change.words), "said": change.rank, "made": made}
         changes.append(row | ({"fitted": anew} if number in again else {}))
         print(changes[-1], flush=True)

@@ -51,6 +51,14 @@ def test_a_table_of_the_wiki_of_the_queries(tmp_path):
         assert found.frame.rows() == [("10", "Car")]
 
 
+def test_a_table_of_simple_english_is_of_english_and_no_other_is(tmp_path):
+    rows = (10, "en", "car"), (11, "de", "Hund")
+    path = table(tmp_path / "svwiki-latest-langlinks.sql.gz", *rows)
+    assert read_langlinks(source(path, ("sv", "en"))).by_id == "queries"
+    path = table(tmp_path / "simplewiki-latest-langlinks.sql.gz", (10, "sv", "bil"))
+    assert read_langlinks(source(path, ("sv", "en"))).by_id == "documents"
+
+
 def test_a_table_of_nobody_knows_whose_wiki(tmp_path):
     path = table(tmp_path / "dewiki-langlinks.sql.gz", (1, "ja", "車"), (1, "en", "Car"))
     with pytest.raises(BadInput, match="links to both 'ja' and 'en'"):

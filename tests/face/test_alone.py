@@ -119,6 +119,7 @@ def test_every_verb_is_of_the_library_or_of_the_workflow():
     of_library, every = ({*names(command)} for command in (library, cli))
     assert {*of_library, *FURTHER} == every
     assert not of_library & {*FURTHER}
+    assert library.lacking == [name for name in FURTHER if "." not in name]
 
 
 def names(command):

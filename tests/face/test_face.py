@@ -65,6 +65,11 @@ def test_a_setting_that_is_none_is_refused(docs, settings, message):
         ssi.Task.of(docs, **settings)
 
 
+def test_a_task_of_fields_hides_what_a_search_should_find(docs):
+    assert ssi.Task.of(docs).hides  # fields, such as words of links, lack what is held out
+    assert not ssi.Task.of(docs, fields=["text"]).hides
+
+
 def test_settings_of_a_task_reach_it(docs):
     short = ssi.Task.of(docs, queries="words:5", split="documents", views=["raw"], words=100)
     configuration = short.artefact.configuration

@@ -2,6 +2,7 @@ import os
 from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
+from uuid import UUID
 
 import pytest
 import yaml
@@ -24,6 +25,20 @@ def test_a_changed_file_changes_its_key(tmp_path):
     assert steps.file_key(dump) != before
     with pytest.raises(BadInput, match=r"absent\.xml is not there"):
         steps.file_key(tmp_path / "absent.xml")
+
+
+def test_a_page_shows_progress_at_most_every_two_seconds_and_the_end(monkeypatch):
+    shown, now = [], [10.0]
+    monkeypatch.setattr(steps, "create_progress_artifact", lambda **_: UUID(int=1))
+    monkeypatch.setattr(
+        steps, "update_progress_artifact", lambda _, progress, description: shown.append(progress)
+    )
+    monkeypatch.setattr(steps.time, "monotonic", lambda: now[0])
+    told = steps.progress("reading")
+    for second, fraction in ((1, 0.1), (2, 0.2), (3.5, 0.3), (4, 0.4), (4.5, 1.0)):
+        now[0] = 10.0 + second
+        told(fraction, "texts")
+    assert shown == [20, 40, 100]
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_a_part_without_sentences_begins_and_ends_with_a_word():
         "needle" if w == "needle" else "word" for w in shown.strip("…").split()
     ]
     assert shown[0] == shown[-1] == "…"
+    assert shown[1] == "w"
 
 
 def test_japanese_has_no_blanks():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.check import NO, YES, judged
+from ssi_core.corpus.clicks.check import NO, YES, clicked, judged
 from ssi_core.corpus.clicks.columns import parse_map
 
 COLUMNS = ("session", "query", "document", "position", "clicked", "timestamp")
@@ -43,6 +43,12 @@ def judge(values, **log):
 def test_times_are_read_as_they_come(text):
     believed, quarantined = judge([{"timestamp": text}])
     assert believed["timestamp"].to_list() == [datetime(2024, 3, 1, 10, tzinfo=UTC)], quarantined
+
+
+def test_a_row_of_no_clicks_is_no_click():
+    form = parse_map({"columns": {"query": "q", "document": "d", "clicks": "n"}})
+    numbers = pl.DataFrame({"clicks": ["0", "1", " 7 "]})
+    assert numbers.select(clicked(form)).to_series().to_list() == [False, True, True]
 
 
 def test_a_day_is_a_time_and_a_format_may_be_given():

@@ -143,7 +143,7 @@ def test_an_interval_draws_groups():
     rng = np.random.default_rng(0)
     values = rng.normal(size=400)
     low, high = interval(values, np.arange(400))
-    assert high - low == pytest.approx(2 * 1.96 / 20, rel=0.03)
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.02)
 
 
 def test_plain_summaries():

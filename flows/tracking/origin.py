@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import hashlib
 import subprocess
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -21,11 +20,6 @@ HIDDEN = "mlflow.ssi."
 """Prefix of tags that are for the code alone: MLflow's pages do not show them."""
 
 
-def hidden_tag(tags: Mapping[str, str], name: str, before: str) -> str | None:
-    """Return a hidden tag; ``before`` is its name in the runs of earlier versions."""
-    return tags.get(HIDDEN + name, tags.get(before))
-
-
 def process_tag() -> dict[str, str]:
     """Return the tag of the process that writes a run."""
     return {f"{HIDDEN}process": own_name()}
@@ -33,7 +27,8 @@ def process_tag() -> dict[str, str]:
 
 def process_of(run: Run) -> str | None:
     """Return the name of the process that writes, or wrote, a run."""
-    return hidden_tag(run.data.tags, "process", "process")
+    name: str | None = run.data.tags.get(f"{HIDDEN}process")
+    return name
 
 
 def origin() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from mlflow.entities import Run
 
 from flows.tracking.database import client
-from flows.tracking.origin import HIDDEN, hidden_tag
+from flows.tracking.origin import HIDDEN
 from ssi_core.types import BadInput
 
 _VALUES, _TABLE = "digest", "table_digest"
@@ -63,7 +63,7 @@ def _values(run: Run) -> list[Any]:
 
 
 def _compare(run: Run, tag: str, found: Any, what: str) -> None:
-    written = hidden_tag(run.data.tags, tag, f"ssi.{tag}")
+    written = run.data.tags.get(HIDDEN + tag)
     if written is not None and written != _digest(found):
         raise BadInput(f"run {run.info.run_id}: {what} was changed after it was written. {_REMEDY}")
 

@@ -192,9 +192,7 @@ def open_index(path: Path) -> Index:
         spaces = dict(artefact.configuration["spaces"])
         kept = spaces if artefact.configuration["words"] else ()
         shown = bool(artefact.configuration.get("texts"))
-        # An index of an earlier version has all its rows in ``words/``.
-        named = files.read_object(path / _SHARED) if (path / _SHARED).exists() else {}
-        shared = named.get("in_sparse", [])
+        shared = files.read_object(path / _SHARED)["in_sparse"] if kept else ()
         words = {
             name: sparse
             if sparse is not None and name in shared

@@ -230,11 +230,9 @@ def load_view(directory: Path) -> TextView:
         wanted = tokenizer.identity(language)
         side: Side = "query" if facts["side"] == "query" else "document"
         texts, mean_length = int(facts["texts"]), float(facts["mean_length"])
-        # Views of earlier versions read texts alone.
-        read = tuple(map(str, facts.get("fields", [fields.TEXT])))
-        lengths = tuple(map(float, facts.get("field_lengths", ())))
-    # Earlier versions wrote a number.
-    if str(version) != wanted:
+        read = tuple(map(str, facts["fields"]))
+        lengths = tuple(map(float, facts["field_lengths"]))
+    if version != wanted:
         raise BadInput(
             f"{file}: its texts were split by version {version} of the tokenizer, this is version "
             f"{wanted}. {AGAIN}"

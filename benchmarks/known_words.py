@@ -2,6 +2,7 @@
 
     python -m benchmarks.known_words TABLE COMPARISON=CORPUS ... > docs/results/NAME.json
 
+Beside the claims each mixture is tested against the row of its last part: "PLSA + UM" against "UM".
 A word occurs in the log if a clicked query or a clicked title has it. Paper 003 has a log of 82
 million pairs, in which nearly all words occur; a small log lacks many.
 """
@@ -19,6 +20,7 @@ import polars as pl
 from flows import tracking
 from flows.reporting.compare import Loaded, load
 from ssi_core.collection import open_collection
+from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.significance import holm, rounds_of, stratified_randomisation
 from ssi_core.text.tokenizer import tokenize
 
@@ -60,7 +62,15 @@ def chosen(loaded: Loaded, names: set[str], *, inside: bool) -> Any:
 
 def tested(logs: list[tuple[Loaded, Any]]) -> dict[str, Any]:
     """Return the number of queries, and difference and p of each claim."""
-    claims = [claim for claim in logs[0][0].table.claims if claim.margin is None]
+    table = logs[0][0].table
+    claims = [claim for claim in table.claims if claim.margin is None]
+    labels = [row.label for row in table.rows]
+    parts = [(label, label.rpartition(" + ")[2]) for label in labels]
+    claims += [
+        Claim(*pair, claims[0].measure)
+        for pair in parts
+        if pair[1] in labels and pair[0] != pair[1]
+    ]
     found: list[dict[str, Any]] = []
     for claim in claims:
         both = [

@@ -253,7 +253,7 @@ class Template:
             parts.append(f"sd over seeds: {', '.join(spreads)}.")
         results = dict.fromkeys(self._used.values())
         if self._signs:
-            bases = "; ".join(baselines(result.found) for result in results)
+            bases = "; ".join(dict.fromkeys(baselines(result.found) for result in results))
             parts.append(
                 rf"\* better, ° worse than {bases} (paired randomisation test, Holm, p < .05)."
             )
@@ -290,9 +290,9 @@ def _plain(label: str) -> str:
 
 def _seeds(rows: list[dict]) -> str:
     """Return the number of seeds, naming rows with one seed if others have more."""
-    labels: dict[int, list[str]] = {}
+    labels: dict[int, dict[str, None]] = {}
     for row in rows:
-        labels.setdefault(row["seeds"], []).append(row["label"])
+        labels.setdefault(row["seeds"], {})[row["label"]] = None
     most, *fewer = sorted(labels, reverse=True)
     text = f"{most} seeds" if most > 1 else "One seed"
     others = [f"{number} of {', '.join(map(_plain, labels[number]))}" for number in fewer]

@@ -124,6 +124,20 @@ def test_what_a_query_adds_to_a_field_of_its_document_does_not_help(tmp_path, mo
     assert all(np.array_equal(first[name], exact.arrays[name]) for name in exact.arrays)
 
 
+def test_queries_of_another_kind_are_learned_alone(tmp_path, monkeypatch):
+    place = write_fielded(tmp_path / "docs")
+    task = ssi.Task.of(ssi.read(place), "self", queries="words:3", out=tmp_path / "task").data
+    seen = []
+
+    def noted(task, exact, own, threads):
+        seen.append((len(task.train), own))
+        return with_exact(task, exact, own, threads)
+
+    monkeypatch.setattr(residual, "with_exact", noted)
+    Residual(({"model": "bm25f"}, LATENT)).fit(task, np.random.default_rng(0))
+    assert seen == [(len(task.train), [])]
+
+
 def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fields(tmp_path):
     texts = [
         {"id": str(n), "title": f"page {n}", "text": f"{'car auto' if n % 2 else 'moon sky'} {n}"}

@@ -111,8 +111,8 @@ def without_own(
 
     Parameters
     ----------
-    rows : two of CSR float32
-        Vectors of all queries and documents of the task under the model.
+    rows : tuple
+        CSR float32 vectors of all queries, and of all documents, of the task under the model.
     exact : FittedModel
         A model of fields whose score is the inner product of these.
     own : sequence of OwnWords

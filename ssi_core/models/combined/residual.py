@@ -54,7 +54,7 @@ class Residual(Parts):
         first part alone. Of several the first one is taken, unless another one has a mean on
         validation that is higher by more than the standard error of the difference.
     titles : bool
-        Learn from the titles of documents, too, as queries for them, where documents have fields.
+        Where the queries are words of links, learn from the titles of documents, too.
     measure : str
         Mean that chooses the weight.
     tuning_queries : int
@@ -63,7 +63,7 @@ class Residual(Parts):
 
     name: ClassVar[str] = "residual"
     without: ClassVar[frozenset[str]] = Mixture.without | {"residual", "auto", "untrained"}
-    weights: Values[Weight] = (0.5, 0.0, 0.25, 1.0, 2.0)
+    weights: Values[Weight] = (0.5,)
     titles: bool = True
     measure: Mean = "map"
     tuning_queries: Count = 2_000
@@ -99,10 +99,10 @@ class Residual(Parts):
         first, second = self.parts
         asked, own = task, []
         if exact.model.reads_fields and FIELDS in task.documents.matrices:
-            own.append(wordings(task))
-            if self.titles:
-                asked, titles = with_titles(task)
-                own.append(titles)
+            own = [one for one in [wordings(task)] if len(one.rows)]
+        if own and self.titles:
+            asked, titles = with_titles(task)
+            own.append(titles)
         known, scale = with_exact(asked, exact, own, options.threads)
         model = parse(Bilinear, {n: value for n, value in second.items() if n != "model"})
         live = replace(model, diagonal="identity", diagonal_view=EXACT, length=None)
@@ -146,7 +146,7 @@ def with_exact(
             "first part, such as 'bm25f' or 'tfidf'."
         )
     rows = queries.sparse, documents.sparse
-    if sum(len(one.rows) for one in own):
+    if own:
         rows = without_own(rows, exact, task, own)
     asked = np.unique(task.train.rows[:, 0])
     best = Scorer(Inner(rows[1]), threads=threads).best(Inner(rows[0][asked]), 1)[1]

@@ -48,6 +48,8 @@ def test_titles_that_are_asked_for_are_not_learnt_from(tmp_path):
     documents = ssi.read(folder)
     task = learning.task_of(documents)
     assert task.artefact.configuration["queries"] == "titles"
+    link = task.data.auxiliary["link"]
+    assert (len(link.train), len(link.valid)) == (1, 0)  # a training cannot begin with it
     titles = task.data.auxiliary[NAMES].queries.titles
     assert titles.str.starts_with("Heading").all()
     found = ssi.site(documents, tmp_path / "search", budget=20_000).search("Heading 7")

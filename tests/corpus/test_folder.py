@@ -101,12 +101,14 @@ def test_headings_are_a_field_without_the_title(tmp_path):
     write(tmp_path, {
         "a.md": "# Car\n\n## The *engine*\n\ntext\n\n### Oil\n\n## Car\n",
         "b.md": "---\ntitle: Named\n---\n# First\n\n## Second\n",
-        "c.html": "<title>T</title><nav><h2>menu</h2></nav><main><h1>M</h1><h2>Part <b>x</b></h2>",
+        "c.html": "<title>T</title><h1>Book</h1><nav><h2>menu</h2></nav><main><h1>M</h1>"
+        "<h2>Part <b>x</b></h2>",
+        "d.html": "<title>Second - Book</title><h1>Book</h1><main><h2>Second</h2><h3>y</h3></main>",
     })  # fmt: skip
-    read = {name: read_page(tmp_path / name) for name in ("a.md", "b.md", "c.html")}
-    assert [page.title for page in read.values()] == ["Car", "Named", "M"]
+    read = {name: read_page(tmp_path / name) for name in ("a.md", "b.md", "c.html", "d.html")}
+    assert [page.title for page in read.values()] == ["Car", "Named", "M", "Second"]
     headings = [page.headings for page in read.values()]
-    assert headings == ["The engine\nOil", "First\nSecond", "Part x"]
+    assert headings == ["The engine\nOil", "First\nSecond", "Part x", "y"]
 
 
 def test_modules_are_cut_out_of_mdx_but_not_out_of_its_code(tmp_path):

@@ -81,19 +81,34 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
         root = html.document_fromstring(data, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return Page(name, "", ())
-    heading = next(iter(root.xpath("//h1")), None)
     named = " ".join(title.split())
     declared = root.findtext(".//title") or ""
     url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
     body = next(iter(root.xpath("//main | //article")), None)
     walk = _Walk(root if body is None else body)
     if not named:
-        shown = _Walk(heading).text if heading is not None else declared
-        named = " ".join(shown.split()) or " ".join(declared.split()) or name
+        declared = " ".join(declared.split())
+        inside = "" if body is None else _heading(body)
+        named = inside or _without_site(declared, _heading(root)) or declared or name
     headings = (words for words in walk.headings if words and words != named)
     cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
     links = tuple(walk.links)
     return Page(named, walk.text, links, url=url, headings="\n".join(headings), cut=cut)
+
+
+def _heading(element: html.HtmlElement) -> str:
+    heading = next(iter(element.xpath(".//h1")), None)
+    return "" if heading is None else " ".join(_Walk(heading).text.split())
+
+
+def _without_site(declared: str, heading: str) -> str:
+    """Return a heading beside the text; the page's title where it is the name of the site in that.
+
+    >>> _without_site("What is Ownership? - The Book", "The Book"), _without_site("T", "A page")
+    ('What is Ownership?', 'A page')
+    """
+    found = re.fullmatch(rf"(.+?) [-|–—·] {re.escape(heading)}", declared)
+    return found[1] if found and heading else heading
 
 
 def _encoding(data: bytes) -> str | None:

@@ -39,15 +39,14 @@ def test_titles_that_are_asked_for_are_not_learnt_from(tmp_path):
     folder = tmp_path / "public"
     folder.mkdir()
     for number in range(60):
-        (folder / f"{number}.md").write_text(
-            f"# Page {number}\n\n## Heading {number}\n\nText {number}."
-        )
-    (folder / "0.md").write_text(
-        "# Page 0\n\nOne [link](1.md) to learn from, and none to validate on."
-    )
+        text = f"# Page {number}\n\n## Heading {number}\n\nText {number}."
+        (folder / f"{number}.md").write_text(text)
+    (folder / "2.md").write_text("# Page 2\n\nA [link](3.md).")
     documents = ssi.read(folder)
     task = learning.task_of(documents)
     assert task.artefact.configuration["queries"] == "titles"
+    link = task.data.auxiliary["link"]
+    assert (len(link.train), len(link.valid)) == (1, 0)  # a training cannot begin with it
     titles = task.data.auxiliary[NAMES].queries.titles
     assert titles.str.starts_with("Heading").all()
     found = ssi.site(documents, tmp_path / "search", budget=20_000).search("Heading 7")

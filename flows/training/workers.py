@@ -25,7 +25,7 @@ class Workers(Pool):
 
 
 class Here:
-    """This process in place of one more, which would load MLflow for longer than a night trains."""
+    """Run jobs in this process: one more would load MLflow for longer than a night trains."""
 
     def __enter__(self) -> Self:
         return self

@@ -32,7 +32,7 @@ from flows.training.costs import require_rows
 from flows.training.effort import Effort, effort_of
 from flows.training.frozen_sets import draw, due, measured, sets_of
 from flows.training.rows import run_row
-from flows.training.workers import Workers
+from flows.training.workers import Here, Workers
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import Row, TaskSpec
@@ -173,7 +173,7 @@ def train_challenger(
     if run_id := tracking.finished_run(table.name, comparison, row.label, settings.seed):
         return run_id
     require_rows([(row, Path(task_path))], workers=1, threads=settings.threads)
-    with Workers(1, settings.threads) as workers:
+    with _worker(settings, effort) as worker:
 
         def train(start: str | None, budget: int | None) -> str:
             seed, threads = settings.seed, settings.threads
@@ -188,7 +188,7 @@ def train_challenger(
                 start,
             )
             with posted(row_name(row.label, seed)):
-                return str(workers.run(form_of(row), run_row, *arguments))
+                return str(worker.run(form_of(row), run_row, *arguments))
 
         try:
             version = effort.version
@@ -199,6 +199,11 @@ def train_challenger(
             run = train(None, settings.budget)
             tracking.client().set_tag(run, _NO_START, f"version {version}: {error}"[:2000])
             return run
+
+
+def _worker(settings: RetrainSettings, effort: Effort) -> Workers | Here:
+    """Choose who trains: this process, where the champion's training goes on for a while."""
+    return Here() if effort.version and effort.budget else Workers(1, settings.threads)
 
 
 _NO_START = "start_refused"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from ssi_core.garbage import seldom
+
 _CHECKOUT = Path(__file__).parents[1]
-_YOUNG = 100_000
-"""Objects after which garbage is looked for: modules make hundreds of thousands that stay."""
 
 
 def main() -> None:
     """Run the command; a checkout is a directory with ``prefect.yaml`` and ``flows``."""
-    gc.set_threshold(_YOUNG)
+    seldom()
     if (_CHECKOUT / "prefect.yaml").is_file() and (_CHECKOUT / "flows" / "cli.py").is_file():
         # An installed library reaches no further than itself.
         sys.path.insert(0, str(_CHECKOUT))

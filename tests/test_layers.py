@@ -38,7 +38,7 @@ LINES = [
     {"types", "errors", "recorder", "private"},
     {"kernels"},
     {"compiled"},
-    {"cache", "deferred", "registry", "remedies"},
+    {"cache", "deferred", "garbage", "registry", "remedies"},
     {"system"},
 ]
 LEVEL = {room: -n for n, line in enumerate(LINES) for room in line}

@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 
@@ -13,3 +14,8 @@ def signalled():
 def test_a_worker_leaves_the_signals_of_its_group_to_the_parent():
     with Pool(1) as pool:
         assert pool.run("", signalled) == pool.run("", os.getpid) != os.getpid()
+
+
+def test_a_worker_seldom_looks_for_garbage():
+    with Pool(1) as pool:
+        assert pool.run("", gc.get_threshold)[0] == 100_000

@@ -191,6 +191,8 @@ def row_run(
     comparison: str,
     task: Path,
     how: Mapping[str, str] | None = None,
+    *,
+    plotted: bool = True,
 ) -> Iterator[RowRun]:
     """Open the run of a row; see `open_run`.
 
@@ -204,6 +206,8 @@ def row_run(
         Directory of the task.
     how : mapping or None
         Further tags.
+    plotted : bool
+        Draw the curves of the training.
     """
     page = experiment_of(table.name)
     describe(page, table)
@@ -224,7 +228,7 @@ def row_run(
         "mlflow.note.content": _note(table, row),
         **(how or {}),
     }
-    with open_run(experiment, name, tags) as run:
+    with open_run(experiment, name, tags, plotted=plotted) as run:
         run.dataset = _describe(run.run_id, table, row, seed, artefact)
         yield run
 

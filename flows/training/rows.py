@@ -82,7 +82,9 @@ def run_row(
         around.enter_context(checkpoints.alone(kept, what))
         attempt = around.enter_context(checkpoints.attempt(kept, row, threads, what))
         how = how_of(attempt.threads, row) | ({"start_version": model} if model else {})
-        with tracking.row_run(declared, row, seed, comparison, Path(task), how=how) as run:
+        with tracking.row_run(
+            declared, row, seed, comparison, Path(task), how=how, plotted=model is None
+        ) as run:
             require_views(declared, row, opened)
             name, most = row_name(label, seed), row.ranker().most_triples(opened)
             out = Path(around.enter_context(tempfile.TemporaryDirectory(prefix="ssi-row-")))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import ParamSpec, Self, TypeVar
 
 from flows.training.board import say
 from ssi_core.command.text import TerminalHandler
 from ssi_core.pool import Pool
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _GRACE = 20.0
 """Seconds that an interrupted row has to write down that it was interrupted."""
@@ -17,6 +22,20 @@ class Workers(Pool):
 
     def __init__(self, processes: int, threads: int = 1) -> None:
         super().__init__(processes, threads, grace=_GRACE, prepare=_show_logs)
+
+
+class Here:
+    """Run jobs in this process: one more would load MLflow for longer than a night trains."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def run(self, form: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function, and return what it returns."""
+        return function(*args, **kwargs)
 
 
 class _Handler(TerminalHandler):

@@ -2,7 +2,7 @@
 
 A gate, a promotion and a running service call `try_model` before they trust a directory that
 another process has written. The files are checked when they are opened (`ssi_core.integrity`); the
-trial is for what no check foresees.
+trial is for what no check foresees. A model that passed is remembered, by its manifests.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ssi_core import store
+from ssi_core import cache, store
+from ssi_core.code import digest_of
+from ssi_core.garbage import seldom
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import index_of, model_in, open_searcher
 from ssi_core.types import BadInput
@@ -23,6 +25,8 @@ _SECONDS = 900.0
 """Patience with a trial; a model of the largest corpus opens in seconds."""
 
 _BAD = 3
+
+_KIND = "trials"
 
 _passed: dict[str, str] = {}
 """Directory -> manifests of the model and the index that passed in this process."""
@@ -46,7 +50,7 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
         The model or its index is damaged, the child crashed, or it did not end in time.
     """
     manifests = _manifests(directory, index)
-    if _passed.get(str(directory)) == manifests:
+    if _passed.get(str(directory)) == manifests or (manifests and _remembered(manifests)):
         return
     command = [sys.executable, "-m", "ssi_core.serving.trial", str(directory)]
     command += [str(index)] if index is not None else []
@@ -67,6 +71,7 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
             "again, or build its index again."
         )
     _passed[str(directory)] = manifests
+    cache.remember(_KIND, manifests, _build())
 
 
 def _manifests(directory: Path, index: Path | None) -> str:
@@ -75,6 +80,17 @@ def _manifests(directory: Path, index: Path | None) -> str:
     if (place := index_of(directory, index)) is not None:
         places.append(place / store.MANIFEST)
     return "".join(f"{path}\n{path.read_text()}" for path in places if path.is_file())
+
+
+def _remembered(manifests: str) -> bool:
+    return cache.recall(_KIND, manifests) == _build()
+
+
+def _build() -> str:
+    """Name what opens a model besides its files: our code, kernels, and who compiles them."""
+    from ssi_core.kernels.compiling import keys
+
+    return " ".join((digest_of(sys.modules[load_model.__module__], open_searcher), *keys.MAKERS))
 
 
 def _ending(code: int) -> str:
@@ -100,4 +116,5 @@ def main(directory: Path, index: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
+    seldom()
     sys.exit(main(*map(Path, sys.argv[1:])))

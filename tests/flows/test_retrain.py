@@ -197,12 +197,26 @@ def test_a_challenger_starts_from_the_champion(retraining):
     assert "start_version" not in data[0].tags
     assert data[1].tags["start_version"] == f"models:/{first['name']}/1"
     assert "start_version" not in data[2].tags
+    drawn = [tracking.client().list_artifacts(n["challenger"], "plots") for n in (first, second)]
+    assert [bool(plots) for plots in drawn] == [True, False]
     assert "- start: version 1, 30.9% of the pairs changed since\n" in second["report"]
     refused = tracking.client().get_run(third["run_id"]).data.tags["start"]
     assert refused.startswith(
         "scratch, as the champion does not fit. version 1: start: it has dimensions=2"
     )
     assert refused in third["report"]
+
+
+def test_only_a_part_of_a_training_is_trained_by_the_process_of_the_night():
+    from flows.retrain import _worker
+    from flows.settings import RetrainSettings
+    from flows.training.effort import Effort
+    from flows.training.workers import Here
+
+    efforts = [Effort(None, None, ""), Effort(None, 500, ""), Effort("1", None, "")]
+    here = [isinstance(_worker(RetrainSettings(), effort), Here) for effort in efforts]
+    assert here == [False, False, False]
+    assert isinstance(_worker(RetrainSettings(), Effort("1", 500, "")), Here)
 
 
 def test_a_budget_limits_the_training_and_makes_another_retraining(retraining):

@@ -27,6 +27,29 @@ def test_a_damaged_model_is_named(tmp_path):
         trial.try_model(tmp_path)
 
 
+def test_a_model_that_passed_is_not_tried_again_until_it_is_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+
+    def tried(end):
+        # Another process knows what is on disk alone.
+        monkeypatch.setattr(trial, "_passed", {})
+        monkeypatch.setattr(trial.sys, "executable", str(_script(tmp_path, f"exit {end}")))
+        trial.try_model(model)
+
+    (model / "model.json").write_text("one")
+    tried(0)
+    tried(7)
+    (model / "model.json").write_text("another")
+    with pytest.raises(BadInput, match="exit code 7"):
+        tried(7)
+    monkeypatch.setattr(trial, "_build", lambda: "another version")
+    (model / "model.json").write_text("one")
+    with pytest.raises(BadInput, match="exit code 7"):
+        tried(7)
+
+
 def _script(place, line):
     path = place / "python"
     path.write_text(f"#!/bin/sh\nexec 2>/dev/null\n{line}\n")

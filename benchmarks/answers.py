@@ -93,15 +93,15 @@ def made() -> tuple[list[dict[str, str]], list[str]]:
     return documents, list(queries)
 
 
-def write_model(place: Path, documents: list[dict[str, str]]) -> None:
+def write_model(path: Path, documents: list[dict[str, str]]) -> None:
     """Write a model of words and vectors, with its index."""
     import ssi_core as ssi
 
     docs = ssi.read(documents)
     task = ssi.Task.of(docs, relevant="self", queries="titles")
     model = ssi.SSI(budget=20_000).fit(task)
-    model.save(place / "model")
-    model.index(docs, out=place / "model" / "index")
+    model.save(path / "model")
+    model.index(docs, out=path / "model" / "index")
 
 
 class Service:
@@ -163,10 +163,10 @@ class Service:
 
 
 @contextmanager
-def running(command: list[str], port: int, place: Path) -> Iterator[Service]:
+def running(command: list[str], port: int, path: Path) -> Iterator[Service]:
     """Start a service, and end it."""
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, env={**os.environ, "SSI_ROOT": str(place)}
+        command, stdout=subprocess.DEVNULL, env={**os.environ, "SSI_ROOT": str(path)}
     ) as process:
         try:
             _wait(port, process)
@@ -196,22 +196,22 @@ def rows() -> Iterator[Row]:
     documents, queries = made()
     some = (queries * 10)[: int(_RATE * _SECONDS)]
     with TemporaryDirectory() as name, ExitStack() as stack:
-        place = Path(name)
-        write_model(place, documents)
+        path = Path(name)
+        write_model(path, documents)
         port = free_port()
-        model = str(place / "model")
+        model = str(path / "model")
         command = [sys.executable, "-m", "ssi_core", "serve", model, "--port", str(port)]
-        ours = stack.enter_context(running(command, port, place))
+        ours = stack.enter_context(running(command, port, path))
         bare, note = None, ""
         try:
             peer("bm25s"), peer("faiss")
         except PeerMissing as missing:
             note = str(missing)
         else:
-            (place / "documents.json").write_text(json.dumps(documents))
+            (path / "documents.json").write_text(json.dumps(documents))
             port = free_port()
-            command = [sys.executable, "-c", _BARE, str(place / "documents.json"), str(port)]
-            bare = stack.enter_context(running(command, port, place))
+            command = [sys.executable, "-c", _BARE, str(path / "documents.json"), str(port)]
+            bare = stack.enter_context(running(command, port, path))
         found: dict[str, list[dict[str, float]]] = {"ours": [], "bare": [], "beside writes": []}
         for number in range(_ROUNDS + 1):
             each = {"ours": ours.asked(some, []), "beside writes": ours.asked(some, documents)}

@@ -112,10 +112,10 @@ def measured(
     **auto
         Settings of `models.choice.auto.Auto`.
     """
-    with TemporaryDirectory(prefix="ssi-auto-") as place:
+    with TemporaryDirectory(prefix="ssi-auto-") as path:
         fields = {"views": VIEWS, **one.fields}
-        build_task(collection, Path(place) / "task", **fields)
-        task = open_task(Path(place) / "task")
+        build_task(collection, Path(path) / "task", **fields)
+        task = open_task(Path(path) / "task")
         mates = fields.get("relevant") == "translation"
         rows: dict[str, Mapping[str, Any]] = dict(UNTRAINED_OF_MATES if mates else UNTRAINED)
         if not mates:
@@ -140,15 +140,15 @@ def measured(
 
 
 def _row(
-    task: Task, row: Mapping[str, Any], place: Path | None = None
+    task: Task, row: Mapping[str, Any], path: Path | None = None
 ) -> tuple[list[dict[str, Any]], pl.DataFrame]:
     """Fit a model on each fold; return what it says of its choice, and a row for each query."""
     model = parse(MODELS[row["model"]], {k: v for k, v in row.items() if k != "model"})
     found, frames = [], []
     for fold in task.folds or [task]:
         fit = model.fit(fold, np.random.default_rng([0]))
-        if place is not None and not found:
-            fit.save(place)
+        if path is not None and not found:
+            fit.save(path)
         if "auto" in fit.facts:
             facts = {k: fit.facts["auto"][k] for k in ("triples", "p", "reason", "queries")}
             trials = len(fit.facts["auto"]["trials"])
@@ -245,9 +245,9 @@ def main() -> None:
     sets = []
     for name in given.sets:
         if SETS[name].data in places:
-            place = Path(places[SETS[name].data])
+            path = Path(places[SETS[name].data])
             kept = given.models and given.models / name.replace(" ", "-").replace(",", "")
-            sets.append(measured(name, SETS[name], place, model=kept, budget=given.budget))
+            sets.append(measured(name, SETS[name], path, model=kept, budget=given.budget))
             corrected(sets)
             write_result(given.out, {"comparison": "auto", "sets": sets})
             print(table(sets[-1:])[0], flush=True)

@@ -26,16 +26,16 @@ VISITS = 88_000
 """Queries with their impressions and clicks: a million lines."""
 
 
-def measured(place: Path, products: int, visits: int, options: list[str]) -> dict[str, Any]:
+def measured(path: Path, products: int, visits: int, options: list[str]) -> dict[str, Any]:
     """Write a shop, run the command on it, and return its result with the CPU seconds."""
-    counts = write_shop(place / "shop", products=products, visits=visits)
-    log, texts = place / "shop" / LOG, place / "shop" / PRODUCTS
-    out = ["--out", place / "model", "--export", "opensearch", place / "opensearch"]
+    counts = write_shop(path / "shop", products=products, visits=visits)
+    log, texts = path / "shop" / LOG, path / "shop" / PRODUCTS
+    out = ["--out", path / "model", "--export", "opensearch", path / "opensearch"]
     words = [sys.executable, "-m", "ssi_core", "fit", log, "--texts", texts, *out, "--json"]
     before, begin = _spent(), time.monotonic()
     done = subprocess.run(
         [*map(str, words), *options],
-        env={**os.environ, "SSI_ROOT": str(place / "root")},
+        env={**os.environ, "SSI_ROOT": str(path / "root")},
         stdout=subprocess.PIPE,
         check=True,
     )

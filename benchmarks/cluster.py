@@ -63,21 +63,21 @@ def rows() -> Iterator[Row]:
     """Time the stage on one worker and on two, in turn, and once with a kill."""
     peer("distributed")
     with tempfile.TemporaryDirectory(prefix="ssi-cluster-") as directory, ExitStack() as started:
-        place = Path(directory)
-        task = _task(place)
-        local = _Stage(place / "local", task)
+        path = Path(directory)
+        task = _task(path)
+        local = _Stage(path / "local", task)
         alone = local.timed(LOCAL)
         yield Row(f"{ROWS} rows in this process", "rows/s", ROWS / alone, note=local.note())
         where = {}
         for workers in (1, 2):
-            scratch = place / f"dask-{workers}"
+            scratch = path / f"dask-{workers}"
             scratch.mkdir()
             where[workers] = started.enter_context(running(scratch, workers)).where
             _Stage(scratch / "compiled", task, rows=2 * workers).timed(where[workers])
         stages: dict[int, list[_Stage]] = {1: [], 2: []}
         for number in range(ROUNDS):
             for workers, stage_list in stages.items():
-                stage = _Stage(place / f"{workers}-{number}", task)
+                stage = _Stage(path / f"{workers}-{number}", task)
                 stage_list.append(stage)
                 stage.timed(where[workers])
         ratios = [one.seconds / two.seconds for one, two in zip(*stages.values(), strict=True)]
@@ -89,7 +89,7 @@ def rows() -> Iterator[Row]:
             note=f"ratios {', '.join(f'{one:.2f}' for one in ratios)}; "
             + "; ".join(one.note(local) for both in stages.values() for one in both[-1:]),
         )
-        stage = _Stage(place / "killed", task)
+        stage = _Stage(path / "killed", task)
         thread = threading.Thread(target=stage.kill)
         thread.start()
         stage.timed(where[2])
@@ -100,13 +100,13 @@ def rows() -> Iterator[Row]:
 class _Stage:
     """The rows of a stage, below a directory of its own."""
 
-    def __init__(self, place: Path, task: Path, rows: int = ROWS) -> None:
-        self.place, self.notes = place, place / "notes"
+    def __init__(self, path: Path, task: Path, rows: int = ROWS) -> None:
+        self.place, self.notes = path, path / "notes"
         self.notes.mkdir(parents=True)
         table = parse_table(TABLE)
-        part = RowPart(table, table.rows[0].label, task, 0, 1, place, place)
+        part = RowPart(table, table.rows[0].label, task, 0, 1, path, path)
         self.parts = [
-            replace(part, seed=n, place=place / f"row-{n}", kept=place / f"kept-{n}")
+            replace(part, seed=n, place=path / f"row-{n}", kept=path / f"kept-{n}")
             for n in range(rows)
         ]
         self.cpu = self.seconds = 0.0
@@ -155,13 +155,13 @@ class _Stage:
         return f"{same}{again}; {cpu}load {load:.1f}"
 
 
-def _task(place: Path) -> Path:
-    write_sample(place / "sample", documents=2000, seed=0)
-    dump = place / "sample" / "enwiki-sample-pages-articles.xml.bz2"
-    corpus = ingest("wikipedia", [dump], place / "corpus", processes=1)
-    build_task(corpus.path, place / "task")
-    shutil.rmtree(place / "sample")
-    return place / "task"
+def _task(path: Path) -> Path:
+    write_sample(path / "sample", documents=2000, seed=0)
+    dump = path / "sample" / "enwiki-sample-pages-articles.xml.bz2"
+    corpus = ingest("wikipedia", [dump], path / "corpus", processes=1)
+    build_task(corpus.path, path / "task")
+    shutil.rmtree(path / "sample")
+    return path / "task"
 
 
 def _cpu() -> float:

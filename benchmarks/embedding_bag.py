@@ -18,8 +18,8 @@ def bags(torch: Any, matrix: Csr, rows: Any) -> tuple[Any, Any, Any]:
     first, last = matrix.indptr[rows], matrix.indptr[rows + 1]
     ends = np.cumsum(last - first)
     offsets = ends - (last - first)
-    places = np.repeat(first - offsets, last - first) + np.arange(ends[-1])
-    indices, weights = matrix.indices[places].astype(np.int64), matrix.data[places]
+    positions = np.repeat(first - offsets, last - first) + np.arange(ends[-1])
+    indices, weights = matrix.indices[positions].astype(np.int64), matrix.data[positions]
     return tuple(map(torch.from_numpy, (indices, offsets, weights)))
 
 
@@ -35,8 +35,8 @@ def dots(torch: Any, query: Any, documents: Any, batch: int, words: int) -> Any:
     owner = _owners(torch, documents)
     known = asked * words + query[0]  # ascending, as the rows of a CSR matrix are
     wanted = (owner % batch) * words + documents[0]
-    place = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
-    products = torch.where(known[place] == wanted, query[2][place] * documents[2], 0.0)
+    position = torch.searchsorted(known, wanted).clamp(max=len(known) - 1)
+    products = torch.where(known[position] == wanted, query[2][position] * documents[2], 0.0)
     return torch.zeros(2 * batch).index_add_(0, owner, products)
 
 

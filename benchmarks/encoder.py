@@ -164,13 +164,13 @@ def embedded_by(
 
 def _kept(encoder: Encoder, texts: Sequence[str], work: Path) -> tuple[Float32, float]:
     digest = blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
-    place = work / f"{encoder.name}-{digest}.npz"
-    if not place.exists():
+    path = work / f"{encoder.name}-{digest}.npz"
+    if not path.exists():
         encoder.encode(list(texts[:2]))
         begun = time.process_time()
         vectors = encoder.encode(list(texts))
-        np.savez(place, vectors=vectors, seconds=time.process_time() - begun)
-    with np.load(place) as kept:
+        np.savez(path, vectors=vectors, seconds=time.process_time() - begun)
+    with np.load(path) as kept:
         return kept["vectors"], float(kept["seconds"])
 
 
@@ -267,14 +267,14 @@ def measured(name: str, collection: Path, models: Path | None, work: Path) -> di
 
 
 def _ours(
-    task: Task, chosen: Candidates, queries: Sequence[str], documents: Sequence[str], place: Path
+    task: Task, chosen: Candidates, queries: Sequence[str], documents: Sequence[str], path: Path
 ) -> Iterator[tuple[str, Embedded]]:
     bm25 = MODELS["bm25"]().fit(task, np.random.default_rng([0]))
     yield "BM25", embedded_as(bm25, task, chosen, queries, documents)
-    if not place.exists():
+    if not path.exists():
         settings = {name: value for name, value in FIXED.items() if name != "model"}
-        parse(MODELS["bilinear"], settings).fit(task, np.random.default_rng([0])).save(place)
-    yield "U'V + D", embedded_as(load_model(place), task, chosen, queries, documents)
+        parse(MODELS["bilinear"], settings).fit(task, np.random.default_rng([0])).save(path)
+    yield "U'V + D", embedded_as(load_model(path), task, chosen, queries, documents)
 
 
 def _values(row: Embedded, chosen: Candidates, measure: str) -> Float64:

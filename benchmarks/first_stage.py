@@ -45,14 +45,14 @@ CODES = (64, 256, 512, 1024, 2048)
 _BLOCK = 20_000
 
 
-def fit(collection: Path, place: Path) -> None:
+def fit(collection: Path, path: Path) -> None:
     """Train the models, as far as they are not there."""
-    if all((place / name).exists() for name in MODELS):
+    if all((path / name).exists() for name in MODELS):
         return
-    build_task(collection, place / "task", views=("raw",))
-    task = open_task(place / "task")
+    build_task(collection, path / "task", views=("raw",))
+    task = open_task(path / "task")
     for name, model in MODELS.items():
-        model.fit(task, np.random.default_rng(0)).save(place / name)
+        model.fit(task, np.random.default_rng(0)).save(path / name)
 
 
 def texts(collection: Path, words: int) -> list[str]:
@@ -145,13 +145,13 @@ def main() -> None:
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     with TemporaryDirectory() as temporary:
-        place = options.place or Path(temporary)
-        fit(options.collection, place)
+        path = options.place or Path(temporary)
+        fit(options.collection, path)
         result: dict[str, Any] = {"queries": QUERIES, "together": TOGETHER}
         for words in map(int, options.words.split(",")):
             for name in MODELS:
-                fitted = load_model(place / name)
-                stem = place / f"{name}-{words}"
+                fitted = load_model(path / name)
+                stem = path / f"{name}-{words}"
                 result[stem.name] = measure(fitted, options.collection, words, stem)
     if options.save is not None:
         write_result(options.save, result)

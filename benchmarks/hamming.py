@@ -47,10 +47,10 @@ def measure(bits: int) -> str:
     # faiss takes what is nearer than its radius.
     exact, answer = microseconds(lambda: flat.range_search(asked[:SLOW], 2), SLOW)
     bucket, other = microseconds(lambda: hashed.range_search(asked, 2), QUERIES)
-    for place, rows in enumerate(expected):
-        assert place >= SLOW or set(rows) == set(scanned[place])
-        for start, _, numbers in (answer, other)[place >= SLOW :]:
-            assert set(rows) == set(numbers[start[place] : start[place + 1]])
+    for position, rows in enumerate(expected):
+        assert position >= SLOW or set(rows) == set(scanned[position])
+        for start, _, numbers in (answer, other)[position >= SLOW :]:
+            assert set(rows) == set(numbers[start[position] : start[position + 1]])
     return (
         f"{bits} bits, microseconds a query: look-up {look_up:.1f}, scan {scan:.0f}, "
         f"IndexBinaryFlat {exact:.0f}, IndexBinaryHash {bucket:.1f}"

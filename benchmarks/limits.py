@@ -119,7 +119,7 @@ class Trial:
 
 
 def run(
-    stage: Stage, place: Path, program: str = _SSI, *, seconds: float = _LONGEST, **limits: int
+    stage: Stage, path: Path, program: str = _SSI, *, seconds: float = _LONGEST, **limits: int
 ) -> Ended:
     """Run a stage in a place under limits of `resource`, by name; on one core.
 
@@ -131,8 +131,8 @@ def run(
         for name, limit in limits.items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
 
-    arguments = [argument.format(place=place) for argument in stage.arguments]
-    command = (sys.executable, "-c", program, *arguments, "--root", str(place / "root"))
+    arguments = [argument.format(place=path) for argument in stage.arguments]
+    command = (sys.executable, "-c", program, *arguments, "--root", str(path / "root"))
     try:
         done = subprocess.run(
             (*command, "--threads", "1", "--verbose"),
@@ -168,17 +168,17 @@ def fresh(root: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def disk(place: Path, size: int) -> Iterator[None]:
+def disk(path: Path, size: int) -> Iterator[None]:
     """Give a place a disk of its own; `PermissionError` where this user may mount none."""
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], capture_output=True
     )
     if made.returncode:
         raise PermissionError("no disk can be mounted here")
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
+        subprocess.run(["umount", "--lazy", path], check=True)
 
 
 class Limits:
@@ -235,22 +235,22 @@ class Limits:
         need: int = 0,
         **limits: int,
     ) -> Trial:
-        with fresh(self.root) as place, disk(place, small) if small else nullcontext():
-            ended = self._run(place, program, **limits)
-            left = bool(ended.code) and (place / "out").exists()
-            goes_on = not ended.code or self._goes_on(place)
+        with fresh(self.root) as path, disk(path, small) if small else nullcontext():
+            ended = self._run(path, program, **limits)
+            left = bool(ended.code) and (path / "out").exists()
+            goes_on = not ended.code or self._goes_on(path)
         name, said = self.stage.name, ended.said
         return Trial(name, out_of, limit, ended.code, said, goes_on, left, estimate, need)
 
-    def _run(self, place: Path, program: str = _SSI, **limits: int) -> Ended:
-        return run(self.stage, place, program, seconds=self.patience, **limits)
+    def _run(self, path: Path, program: str = _SSI, **limits: int) -> Ended:
+        return run(self.stage, path, program, seconds=self.patience, **limits)
 
-    def _goes_on(self, place: Path) -> bool:
+    def _goes_on(self, path: Path) -> bool:
         """Say whether the stage ends well with room, and writes what it writes without limits."""
-        if os.path.ismount(place):
-            subprocess.run(["mount", "-o", "remount,size=100%", place], check=True)
-        again = self._run(place)
-        return again.code == 0 and abs(bytes_of(place) - self.written) <= _NEAR * self.written
+        if os.path.ismount(path):
+            subprocess.run(["mount", "-o", "remount,size=100%", path], check=True)
+        again = self._run(path)
+        return again.code == 0 and abs(bytes_of(path) - self.written) <= _NEAR * self.written
 
 
 def stages_of(root: Path, documents: int) -> list[Stage]:

@@ -147,26 +147,26 @@ def main() -> None:
     from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample
     from tests.sources import ingest
 
-    place = environment.home() / "month"
-    place.mkdir(parents=True, exist_ok=True)
-    table = place / "month.toml"
+    path = environment.home() / "month"
+    path.mkdir(parents=True, exist_ok=True)
+    table = path / "month.toml"
     table.write_text(TABLE)
     dump = make_sample(arguments.documents, 0).path / ENGLISH_DUMP
-    ingest("wikipedia", [dump], place / "whole", processes=1)
+    ingest("wikipedia", [dump], path / "whole", processes=1)
     best, wrong = 0.0, []
     print("retraining documents  seconds  what        champion's MAP  why")
     with Server() as server, one_worker():
         server.ready()
         for n, kind in enumerate(kinds(arguments.retrainings, arguments.documents), 1):
-            corpus = place / f"{kind.documents}{'-shuffled' if kind.shuffled else ''}"
+            corpus = path / f"{kind.documents}{'-shuffled' if kind.shuffled else ''}"
             if not corpus.exists():
-                write_night(place / "whole", kind, corpus, seed=n)
+                write_night(path / "whole", kind, corpus, seed=n)
             began = time.monotonic()
             what, found = run_night(corpus, table, arguments.start, NAME)
-            seconds, now = time.monotonic() - began, champion_map(place / "whole")
+            seconds, now = time.monotonic() - began, champion_map(path / "whole")
             print(
                 f"{n:5} {kind.documents:9} {seconds:8.1f}  {what:10}  {now:14.4f}  "
-                f"{found['reason'].replace(str(place) + '/', '')[:110]}",
+                f"{found['reason'].replace(str(path) + '/', '')[:110]}",
                 flush=True,
             )
             if kind.fate not in ("a decision", what):

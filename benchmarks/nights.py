@@ -77,11 +77,11 @@ def main() -> None:
     from ssi_core.sample.encyclopedia import ENGLISH_DUMP, make_sample
     from tests.sources import ingest
 
-    place = environment.home() / "nights"
-    place.mkdir(parents=True, exist_ok=True)
-    table = place / "nights.toml"
+    path = environment.home() / "nights"
+    path.mkdir(parents=True, exist_ok=True)
+    table = path / "nights.toml"
     table.write_text(TABLE)
-    whole = arguments.corpus or place / "whole"
+    whole = arguments.corpus or path / "whole"
     if arguments.corpus is None:
         dump = make_sample(arguments.documents, 0).path / ENGLISH_DUMP
         ingest("wikipedia", [dump], whole, processes=1)
@@ -91,7 +91,7 @@ def main() -> None:
     with Server() as server, one_worker():
         server.ready()
         for night, share in enumerate(shares(arguments.nights), 1):
-            corpus = place / f"night-{night}"
+            corpus = path / f"night-{night}"
             if not corpus.exists():
                 write_night(whole, Kind(documents, share), corpus, seed=0)
             for name in NAMES:

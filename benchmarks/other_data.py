@@ -31,7 +31,7 @@ MEASURES = ("rank_loss", "map", "mrr", "ndcg_at_10")
 TESTED = ("rank_loss", "map")
 
 
-def cell(fitted: Fitted, place: Path, queries: int) -> tuple[dict[str, Any], pl.DataFrame | None]:
+def cell(fitted: Fitted, path: Path, queries: int) -> tuple[dict[str, Any], pl.DataFrame | None]:
     """Measure a model on one data set, as `ssi lab evaluate MODEL --on PLACE`; or say why not.
 
     Returns
@@ -41,11 +41,11 @@ def cell(fitted: Fitted, place: Path, queries: int) -> tuple[dict[str, Any], pl.
     values : frame of id and measures, or None
         A row for each query; None: it is refused.
     """
-    relevant = "translation" if "translation" in open_collection(place).relevant else None
+    relevant = "translation" if "translation" in open_collection(path).relevant else None
     try:
-        task, unknown = texts_for(fitted, place, queries=queries, relevant=relevant)
+        task, unknown = texts_for(fitted, path, queries=queries, relevant=relevant)
     except BadInput as error:
-        return {"refused": str(error).removeprefix(f"{place}: ")}, None
+        return {"refused": str(error).removeprefix(f"{path}: ")}, None
     report = evaluate(fitted, task, queries=queries, tuples=0)
     measured = {name: {"mean": report.means[name], "se": report.errors[name]} for name in MEASURES}
     counts = {"queries": len(report.per_query), "candidates": report.candidates}
@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    data = {label: Path(place) for label, place in given.data}
+    data = {label: Path(path) for label, path in given.data}
     rows = matrix(dict(given.model), data, given.queries, given.without)
     write_result(
         given.out, {"comparison": COMPARISON, "queries_at_most": given.queries, "rows": rows}

@@ -127,9 +127,9 @@ def related_on_subject(model: ssi.Ranker, texts: Sequence[str]) -> float:
 def as_table(documents: ssi.Documents) -> ssi.Documents:
     """Return what ``ssi data sample own`` writes: no redirects, headings nor addresses."""
     anchors = open_collection(documents.path).frame(f"relations/{ANCHOR}")
-    with tempfile.TemporaryDirectory() as place:
-        write_own(Path(place), documents.frame, documents.links, anchors)
-        return ssi.read(Path(place) / ARTICLES, links=Path(place) / LINKS)
+    with tempfile.TemporaryDirectory() as path:
+        write_own(Path(path), documents.frame, documents.links, anchors)
+        return ssi.read(Path(path) / ARTICLES, links=Path(path) / LINKS)
 
 
 def rows(documents: ssi.Documents, budget: int = BUDGET) -> Iterator[tuple[str, Index]]:

@@ -91,12 +91,12 @@ class _Service:
 
 
 @contextmanager
-def _service(place: Path, *, together: int = 0, approximate: bool = False) -> Iterator[_Service]:
+def _service(path: Path, *, together: int = 0, approximate: bool = False) -> Iterator[_Service]:
     port = free_port()
-    arguments = map(str, (place, port, together, int(approximate)))
+    arguments = map(str, (path, port, together, int(approximate)))
     command = [sys.executable, "-c", _SERVICE, *arguments]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "SSI_ROOT": str(place)}
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "SSI_ROOT": str(path)}
     ) as process:
         try:
             assert process.stdout is not None
@@ -108,7 +108,7 @@ def _service(place: Path, *, together: int = 0, approximate: bool = False) -> It
             process.terminate()
 
 
-def _write_models(place: Path) -> list[Path]:
+def _write_models(path: Path) -> list[Path]:
     """Write two models and their indexes."""
     rng = np.random.default_rng(0)
     words = [f"w{word}" for word in range(_VOCABULARY)]
@@ -137,20 +137,20 @@ def _write_models(place: Path) -> list[Path]:
         }
         model = Bilinear(dimensions=_DIMENSIONS, diagonal="identity")
         fitted = FittedModel(model, arrays, views, views)
-        fitted.save(place / name / "model")
-        build_index(fitted, documents, place / name / "index", parents={"m": name}, words=False)
-        made.append(place / name)
+        fitted.save(path / name / "model")
+        build_index(fitted, documents, path / name / "index", parents={"m": name}, words=False)
+        made.append(path / name)
     return made
 
 
 def rows() -> Iterator[Row]:
     with TemporaryDirectory() as name, ExitStack() as stack:
-        place = Path(name)
-        models = _write_models(place)
-        (place / "champion").write_text(str(models[0]))
-        exact = stack.enter_context(_service(place))
-        alone = stack.enter_context(_service(place, together=1))
-        part = stack.enter_context(_service(place, approximate=True))
+        path = Path(name)
+        models = _write_models(path)
+        (path / "champion").write_text(str(models[0]))
+        exact = stack.enter_context(_service(path))
+        alone = stack.enter_context(_service(path, together=1))
+        part = stack.enter_context(_service(path, approximate=True))
         for clients in _CLIENTS:
             services = {"exact": exact, "alone": alone, "approximate": part}
             found: dict[str, list[dict[str, float]]] = {kind: [] for kind in services}
@@ -164,7 +164,7 @@ def rows() -> Iterator[Row]:
             yield from _rows(
                 f"approximate, {who}", found["approximate"], found["exact"], "exact", note
             )
-        yield _while_swapping(exact, place / "champion", models)
+        yield _while_swapping(exact, path / "champion", models)
 
 
 def _figures(load: Load, cpu: float) -> dict[str, float]:

@@ -119,7 +119,7 @@ def spent(words: int, triples: int, **schedule: Any) -> Spent:
     chosen = {"rate": 0.1, "margin": 1.0, "alpha": 1.0, "init_std": 0.1}
     # Kernels are compiled once a machine.
     descend(training.begin(chosen), epoch=1000, budget=1000, patience=1)
-    with TemporaryDirectory() as place:
+    with TemporaryDirectory() as path:
         trainee = Timed(training.begin(chosen))
         start, before = time.process_time(), _written()
         progress = descend(
@@ -127,7 +127,7 @@ def spent(words: int, triples: int, **schedule: Any) -> Spent:
             epoch=model.epoch,
             budget=triples,
             patience=model.patience,
-            checkpoint=Path(place) / "state",
+            checkpoint=Path(path) / "state",
             **schedule,
         )
         whole, written = time.process_time() - start, _written() - before

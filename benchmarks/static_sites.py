@@ -99,10 +99,10 @@ def as_html(folder: Path, documents: ssi.Documents, out: Path) -> None:
     for page, title in documents.frame.select("id", "title").rows():
         text = _FRONT.sub("", (folder / page).read_text(encoding="utf-8"))
         body = cmarkgfm.github_flavored_markdown_to_html(text)
-        place = out / f"{page}.html"
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path = out / f"{page}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
         head = f'<!doctype html><html lang="en"><title>{html.escape(title)}</title>'
-        place.write_text(f"{head}<body><main>{body}</main>", encoding="utf-8")
+        path.write_text(f"{head}<body><main>{body}</main>", encoding="utf-8")
 
 
 def with_pagefind(peers: Path, pages: Path, queries: Mapping[str, str], browser: Browser) -> Any:
@@ -150,13 +150,13 @@ def with_node(
 
 
 def with_ours(
-    place: Path, pages: Sequence[str], queries: Mapping[str, str], browser: Browser
+    path: Path, pages: Sequence[str], queries: Mapping[str, str], browser: Browser
 ) -> Any:
     """Return the run in Chromium, and what it costs: bytes, milliseconds, equal rankings."""
-    (place / "asks.html").write_text('<!doctype html><script src="search/ssi-search.js"></script>')
-    index, facts = SiteIndex(place / "search"), {}
+    (path / "asks.html").write_text('<!doctype html><script src="search/ssi-search.js"></script>')
+    index, facts = SiteIndex(path / "search"), {}
     asked = json.dumps(list(queries.values()))
-    with served(place) as address:
+    with served(path) as address:
         sizes: list[tuple[int, int]] = []
         for text in list(queries.values()):
             browser.open(f"{address}/asks.html?{len(sizes)}")
@@ -166,7 +166,7 @@ def with_ours(
                 "performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
                 ".filter((one) => one.startsWith('/search/'))"
             )
-            files = [(place / name.lstrip("/")).read_bytes() for name in names]
+            files = [(path / name.lstrip("/")).read_bytes() for name in names]
             sizes.append((sum(map(len, files)), sum(len(gzip.compress(one)) for one in files)))
         facts["first_answer_bytes"] = [round(median(one)) for one in zip(*sizes, strict=True)]
         facts["first_answer_most"] = [max(one) for one in zip(*sizes, strict=True)]
@@ -230,10 +230,10 @@ def one_site(
     tables = [pl.read_csv(one, separator="\t", quote_char=None) for one in (asked, judged)]
     queries = dict(tables[0].select("id", "query").rows())
     with tempfile.TemporaryDirectory() as work:
-        place, pages = Path(work) / "ours", Path(work) / "html"
-        place.mkdir()
+        path, pages = Path(work) / "ours", Path(work) / "html"
+        path.mkdir()
         before, processor = time.perf_counter(), time.process_time()
-        written = ssi.site(folder, place / "search")
+        written = ssi.site(folder, path / "search")
         facts: dict[str, Any] = {
             OURS: {
                 "seconds": time.perf_counter() - before,
@@ -246,10 +246,10 @@ def one_site(
         learnt = learning.learn(documents)
         task = learning.task_of(documents)
         facts[OURS] |= {"chosen": written.chosen}
-        facts[OURS] |= beside_float32(learnt, SiteIndex(place / "search"), task)
+        facts[OURS] |= beside_float32(learnt, SiteIndex(path / "search"), task)
         ids = learnt.pages["id"].to_list()
         engines: dict[str, Callable[[], Any]] = {
-            OURS: lambda: with_ours(place, ids, queries, browser),
+            OURS: lambda: with_ours(path, ids, queries, browser),
             "Pagefind": lambda: with_pagefind(peers, pages, queries, browser),
             "lunr": lambda: with_node(peers, _LUNR, documents, queries),
             "MiniSearch": lambda: with_node(peers, _MINISEARCH, documents, queries),
@@ -268,14 +268,14 @@ def one_site(
     return facts, values
 
 
-def installed(place: Path) -> Path:
+def installed(path: Path) -> Path:
     """Install the peers, where they are not."""
-    if not (place / "node_modules/lunr").is_dir() and shutil.which("npm"):
-        place.mkdir(parents=True, exist_ok=True)
+    if not (path / "node_modules/lunr").is_dir() and shutil.which("npm"):
+        path.mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--prefix", place, *PACKAGES], check=False
+            ["npm", "install", "--no-audit", "--no-fund", "--prefix", path, *PACKAGES], check=False
         )
-    return place
+    return path
 
 
 def rows(values: Sequence[Mapping[str, Mapping[str, np.ndarray]]]) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def _texts(rng: np.random.Generator, subjects: Int32, length: int) -> Csr:
     words = np.sort(np.where(rng.random(shape) < _OWN, moved, rank).astype(np.int32), axis=1)
     first = np.ones(shape, np.bool_)
     first[:, 1:] = words[:, 1:] != words[:, :-1]
-    places = np.flatnonzero(first)
-    counts = np.diff(np.append(places, words.size)).astype(np.float32)
+    positions = np.flatnonzero(first)
+    counts = np.diff(np.append(positions, words.size)).astype(np.float32)
     indptr = np.concatenate([[0], np.cumsum(first.sum(axis=1))]).astype(np.int64)
     return Csr(indptr, words[first], counts)
 

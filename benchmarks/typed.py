@@ -112,11 +112,11 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=400_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    place = given.work / "task"
-    if not place.exists():
+    path = given.work / "task"
+    if not path.exists():
         fields = {"relevant": "self", "queries": "titles", "auxiliary": KINDS[1:]}
-        build_task(given.collection, place, views=VIEWS, **fields)
-    task, results, base = open_task(place), [], None
+        build_task(given.collection, path, views=VIEWS, **fields)
+    task, results, base = open_task(path), [], None
     for label, (row, lengths) in rows(given.budget).items():
         for length, fit in variants(task, row, lengths, given.seed):
             frames = measured(fit, task)

@@ -47,9 +47,9 @@ for text in texts: index.search(text)
 MODELS = {"bm25": "ssi.BM25()", "ssi": "ssi.SSI(budget=200_000, patience=1000)"}
 
 
-def stages(place: Path, out: Path, words: str, fields: str) -> list[tuple[str, str]]:
+def stages(path: Path, out: Path, words: str, fields: str) -> list[tuple[str, str]]:
     """Return the name and the program of each stage."""
-    known = {"place": str(place), "out": str(out), "words": words, "fields": fields}
+    known = {"place": str(path), "out": str(out), "words": words, "fields": fields}
     programs = [("task", TASK.format(**known))]
     for name, model in MODELS.items():
         named = {**known, "name": name, "model": model, "searches": SEARCHES}

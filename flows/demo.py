@@ -135,16 +135,16 @@ def _add_search_box(result: dict[str, Any], corpus: Path, budget: int | None, k:
     search = result["search"]
     documents = Documents(store.read(corpus))
     model, label = search_model(documents, budget=budget or _SEARCH_BUDGET)
-    place = home() / "demo"
-    model.save(place)
-    index = model.index(documents, out=place / "index")
+    path = home() / "demo"
+    model.save(path)
+    index = model.index(documents, out=path / "index")
     hits = index.search(search["query"], k=k).hits
     says = _says(corpus, [hit.id for hit in hits], search["words"])
     learned = search["labels"][-1]
     box = f"search box ({label})"
     search["labels"] = [BASELINE, box]
     search["related"] = _related(search["runs"][learned], learned, hits[0].id if hits else "", k)
-    search["model"] = str(place)
+    search["model"] = str(path)
     search["results"] = {
         BASELINE: search["results"][BASELINE],
         box: [

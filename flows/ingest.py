@@ -40,8 +40,8 @@ def fetch(source: Source) -> Source:
 )
 def read_source(source: Source, out: str | None, force: bool) -> str:
     """Read the files of a source into a collection."""
-    place = Path(out) if out else None
-    artefact = source.read(out=place, force=force, progress=progress("ingest"))
+    path = Path(out) if out else None
+    artefact = source.read(out=path, force=force, progress=progress("ingest"))
     show_counts(artefact)
     return str(artefact.path)
 

@@ -48,8 +48,8 @@ class LongCsr(sparse.csr_array):
         rows = np.arange(self.shape[0])[key]
         starts, lengths = self.indptr[rows], self.indptr[rows + 1] - self.indptr[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
-        parts = self.data[places], self.indices[places], indptr
+        positions = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+        parts = self.data[positions], self.indices[positions], indptr
         return sparse.csr_array(parts, shape=(len(rows), self.shape[1]))
 
 

@@ -16,22 +16,22 @@ from ssi_core import system
 def directory() -> Path | None:
     """Return the cache directory, made with mode 0700; None where it cannot be trusted."""
     if chosen := os.environ.get("SSI_CACHE"):
-        place = Path(chosen).expanduser()
+        path = Path(chosen).expanduser()
     else:
-        place = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "ssi"
+        path = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "ssi"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = place.stat()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
     except (OSError, RuntimeError):
         return None
-    return place if system.is_mine(status) and not status.st_mode & 0o022 else None
+    return path if system.is_mine(status) and not status.st_mode & 0o022 else None
 
 
 def recall(kind: str, name: str) -> str | None:
     """Return the fact that was remembered under a name; None where it is not as it was written."""
-    place = _place(kind, name)
+    path = _place(kind, name)
     try:
-        written = "" if place is None else place.read_text(encoding="utf-8")
+        written = "" if path is None else path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
     digest, _, fact = written.partition("\n")
@@ -40,14 +40,14 @@ def recall(kind: str, name: str) -> str | None:
 
 def remember(kind: str, name: str, fact: str) -> None:
     """Keep a fact under a name, for later processes; a failure to do so is no error."""
-    place = _place(kind, name)
-    if place is None:
+    path = _place(kind, name)
+    if path is None:
         return
-    temporary = place.with_name(f"{place.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        place.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         temporary.write_text(f"{_digest(fact)}\n{fact}", encoding="utf-8")
-        temporary.replace(place)
+        temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
 

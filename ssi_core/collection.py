@@ -123,7 +123,7 @@ class Collection:
     @property
     def relations(self) -> tuple[str, ...]:
         """Names of the relations, by the alphabet."""
-        return tuple(sorted(place.name for place in (self.path / _RELATIONS).glob("*")))
+        return tuple(sorted(path.name for path in (self.path / _RELATIONS).glob("*")))
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -144,8 +144,8 @@ class Collection:
     @property
     def dictionary(self) -> Path | None:
         """File of the dictionary; None where there is none."""
-        place = self.path / _DICTIONARY
-        return place if place.exists() else None
+        path = self.path / _DICTIONARY
+        return path if path.exists() else None
 
     @property
     def documents(self) -> pl.LazyFrame:

@@ -88,9 +88,9 @@ def remove(build: str, key: str) -> None:
 
 def size() -> tuple[int, int]:
     """Return how many compiled kernels are kept, and the bytes of all files."""
-    place = directory()
+    path = directory()
     kernels = total = 0
-    for file in () if place is None else place.glob("*/*"):
+    for file in () if path is None else path.glob("*/*"):
         with suppress(FileNotFoundError):  # renamed or removed meanwhile
             total += file.stat().st_size
             kernels += not file.name.startswith(_UNFINISHED)
@@ -99,9 +99,9 @@ def size() -> tuple[int, int]:
 
 def empty() -> tuple[int, int]:
     """Remove all compiled kernels; return what `size` was before."""
-    before, place = size(), directory()
-    if place is not None:
-        shutil.rmtree(place, ignore_errors=True)
+    before, path = size(), directory()
+    if path is not None:
+        shutil.rmtree(path, ignore_errors=True)
     return before
 
 
@@ -115,14 +115,14 @@ def _digest(key: str, payload: bytes) -> bytes:
     return digest.digest()
 
 
-def _open_build(place: Path) -> None:
+def _open_build(path: Path) -> None:
     """Make the directory of a build; of the others the latest stay."""
-    if place.is_dir():
+    if path.is_dir():
         return
-    others = sorted(place.parent.iterdir(), key=_last_written)
+    others = sorted(path.parent.iterdir(), key=_last_written)
     for other in others[: max(0, len(others) - BUILDS + 1)]:
         shutil.rmtree(other, ignore_errors=True)
-    place.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(mode=0o700, exist_ok=True)
 
 
 def _last_written(build: Path) -> float:

@@ -178,15 +178,15 @@ class Saved(Generic[E]):
         BadInput
             An array is missing, is not declared, or is not as it is declared.
         """
-        place = self.directory / self._form.folder
+        directory = self.directory / self._form.folder
         known = {self.directory / name for name in self.facts["files"]}
         names = [
-            str(path.relative_to(place).with_suffix(""))
+            str(path.relative_to(directory).with_suffix(""))
             for path in sorted(known)
-            if path.suffix == ".npy" and path.is_relative_to(place)
+            if path.suffix == ".npy" and path.is_relative_to(directory)
         ]
-        arrays = {name: load_array(place / f"{name}.npy") for name in names}
-        check_arrays(specs, arrays, place, self._form.remedy)
+        arrays = {name: load_array(directory / f"{name}.npy") for name in names}
+        check_arrays(specs, arrays, directory, self._form.remedy)
         return arrays
 
 

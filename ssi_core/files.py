@@ -103,14 +103,14 @@ def refuse_output(out: Path | None, sources: Sequence[Path], *, is_artefact: boo
     """
     if out is None:
         return
-    place = out.resolve()
+    path = out.resolve()
     for source in sources:
         if not os.path.lexists(source):  # of a word, such as a query
             continue
         given = source.resolve()
-        if place == given:
+        if path == given:
             relation = "is"
-        elif is_artefact and given.is_relative_to(place):
+        elif is_artefact and given.is_relative_to(path):
             relation = "holds"
         else:
             continue
@@ -269,12 +269,11 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
                 "again."
             )
         if reason in _CLOSED:
-            place = Path(getattr(seen, "filename", None) or directory)
+            path = Path(getattr(seen, "filename", None) or directory)
             # What could not be made is not what is closed.
-            place = place if os.path.lexists(place) else place.parent
+            path = path if os.path.lexists(path) else path.parent
             return Refused(
-                f"{place}: {_CLOSED[reason]}. Give this user the right to it, or name another "
-                "place."
+                f"{path}: {_CLOSED[reason]}. Give this user the right to it, or name another place."
             )
     return None
 

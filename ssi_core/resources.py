@@ -52,8 +52,8 @@ def memory_available() -> int:
 
 def disk_free(directory: Path) -> int:
     """Bytes free where a directory lies or will lie."""
-    place = Path(directory).absolute()
-    return shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
+    path = Path(directory).absolute()
+    return shutil.disk_usage(next(p for p in (path, *path.parents) if p.exists())).free
 
 
 def require(
@@ -159,9 +159,9 @@ def _left_by_groups(
         else:
             continue
         group = base / path.lstrip("/")
-        for place in (group, *group.parents):
-            if place.is_relative_to(base) and (place / names[0]).is_file():
-                yield from _left_in(place, *names)
+        for directory in (group, *group.parents):
+            if directory.is_relative_to(base) and (directory / names[0]).is_file():
+                yield from _left_in(directory, *names)
 
 
 def _left_in(group: Path, limit: str, usage: str, cache: str) -> Iterator[int]:

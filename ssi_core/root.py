@@ -14,7 +14,7 @@ def root() -> Path:
     if chosen := os.environ.get("SSI_ROOT"):
         return Path(chosen).resolve()
     here = Path.cwd()
-    places = (place for place in (here, *here.parents) if (place / "prefect.yaml").is_file())
+    places = (path for path in (here, *here.parents) if (path / "prefect.yaml").is_file())
     return next(places, here)
 
 

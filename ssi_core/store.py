@@ -177,17 +177,17 @@ def open_or_make(
     """
     code = {} if data else code_of(make)
     key = key_of(kind, configuration, parents, code.get("digest", ""))
-    place = place_of(kind, key, out)
-    if (place / MANIFEST).is_file() and read(place).key in parents.values():
-        raise BadInput(f"{place}: the output is an input. Name a place apart from it.")
-    artefact = up_to_date(place, kind, key, force=force)
+    path = place_of(kind, key, out)
+    if (path / MANIFEST).is_file() and read(path).key in parents.values():
+        raise BadInput(f"{path}: the output is an input. Name a place apart from it.")
+    artefact = up_to_date(path, kind, key, force=force)
     if artefact is None:
         written = {**configuration, **(facts or {})}
         with create(
-            place, kind=kind, key=key, configuration=written, parents=parents, code=code
+            path, kind=kind, key=key, configuration=written, parents=parents, code=code
         ) as building:
             make(building)
-        artefact = read(place, kind)
+        artefact = read(path, kind)
     return artefact
 
 

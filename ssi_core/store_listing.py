@@ -55,13 +55,13 @@ class Stored:
 
 def list_store(home: Path) -> list[Stored]:
     """List the artefacts below ``home/store`` and ``home/frozen``, by kind and then by age."""
-    places = [*home.glob("store/*/*"), *home.glob("frozen/*/*")]
-    directories = (place for place in places if place.is_dir() and not _unfinished(place))
+    paths = [*home.glob("store/*/*"), *home.glob("frozen/*/*")]
+    directories = (path for path in paths if path.is_dir() and not _unfinished(path))
     return sorted(map(_stored, directories), key=lambda one: (one.kind, one.made))
 
 
-def _unfinished(place: Path) -> bool:
-    return place.name.startswith(".") and place.name.endswith(_UNFINISHED)
+def _unfinished(path: Path) -> bool:
+    return path.name.startswith(".") and path.name.endswith(_UNFINISHED)
 
 
 def _stored(path: Path) -> Stored:

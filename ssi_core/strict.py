@@ -229,8 +229,8 @@ def _expected(problems: Sequence[ErrorDetails]) -> str:
     sized = [one for one in problems if not one["type"].endswith(_OF_KIND)]
     words = " or ".join(dict.fromkeys(map(_words, sized[:1] or problems)))
     words = words.replace(" or expected ", " or ")
-    place = next((at for at in (sized or problems)[0]["loc"] if isinstance(at, int)), None)
-    return words if place is None else f"number {place + 1}: {words}"
+    position = next((at for at in (sized or problems)[0]["loc"] if isinstance(at, int)), None)
+    return words if position is None else f"number {position + 1}: {words}"
 
 
 def _words(problem: ErrorDetails) -> str:

@@ -35,18 +35,18 @@ class Verified:
     database: bool = False
 
 
-def sealed_directories(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+def sealed_directories(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     """List the directories that have a manifest, each with the name of the manifest."""
-    for place in places:
-        for directory, inner, names in os.walk(place):
+    for path in paths:
+        for directory, inner, names in os.walk(path):
             inner[:] = sorted(name for name in inner if not name.endswith(_UNFINISHED))
             yield from ((Path(directory), name) for name in MANIFESTS if name in names)
 
 
-def databases(places: Iterable[Path]) -> Iterator[Path]:
+def databases(paths: Iterable[Path]) -> Iterator[Path]:
     """List the databases of SQLite, by the ends of their names."""
-    for place in places:
-        for directory, inner, names in os.walk(place):
+    for path in paths:
+        for directory, inner, names in os.walk(path):
             inner.sort()
             yield from (Path(directory, name) for name in sorted(names) if _is_database(name))
 
@@ -56,7 +56,7 @@ def _is_database(name: str) -> bool:
 
 
 def verify(
-    places: Iterable[Path], progress: Progress | None = None, checks: Checks | None = None
+    paths: Iterable[Path], progress: Progress | None = None, checks: Checks | None = None
 ) -> list[Verified]:
     """Read every sealed directory and database, and compare it with what was written.
 
@@ -65,7 +65,7 @@ def verify(
 
     Parameters
     ----------
-    places : iterable of Path
+    paths : iterable of Path
         Directories to look in, such as a store.
     progress : callable or None
         Called for each directory and database.
@@ -77,8 +77,8 @@ def verify(
     list of Verified
         directories, then databases, each in the order of their paths
     """
-    places = list(places)
-    sealed, files = list(sealed_directories(places)), list(databases(places))
+    paths = list(paths)
+    sealed, files = list(sealed_directories(paths)), list(databases(paths))
     results: list[Verified] = []
     for directory, manifest in sealed:
         if progress is not None:

@@ -84,17 +84,17 @@ POINTS = {
 }
 
 
-def install(place, monkeypatch, code=CODE, points=POINTS):
+def install(path, monkeypatch, code=CODE, points=POINTS):
     """Write a package and its metadata, and put their directory on the path."""
-    place.mkdir(parents=True)
-    (place / "a_package_of_a_test.py").write_text(code)
-    metadata = place / "a_package_of_a_test-1.0.dist-info"
+    path.mkdir(parents=True)
+    (path / "a_package_of_a_test.py").write_text(code)
+    metadata = path / "a_package_of_a_test-1.0.dist-info"
     metadata.mkdir()
     about = "Metadata-Version: 2.1\nName: a_package_of_a_test\nVersion: 1.0\n"
     (metadata / "METADATA").write_text(about)
     lines = [f"{name} = {home}" for name, home in points.items()]
     (metadata / "entry_points.txt").write_text("\n".join(["[ssi]", *lines, ""]))
-    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.syspath_prepend(str(path))
     monkeypatch.delitem(sys.modules, "a_package_of_a_test", raising=False)
     fresh = registry._added.__wrapped__()
     monkeypatch.setattr(registry, "_added", lambda: fresh)

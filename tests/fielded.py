@@ -10,7 +10,7 @@ LETTERS = "bcdfghjklmnpqrstvwxz"
 
 def word(number):
     """A word that no other number has."""
-    return "".join(LETTERS[(number // 20**place) % 20] + "a" for place in range(4))
+    return "".join(LETTERS[(number // 20**position) % 20] + "a" for position in range(4))
 
 
 def write_fielded(path, n=120):

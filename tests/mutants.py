@@ -142,15 +142,15 @@ def draw(number: int, seed: int) -> list[Mutant]:
             known[file] = changes(source)
         if not known[file]:
             continue
-        place = chance.choice(sorted(known[file]))
-        operator, occurrence = chance.choice(known[file][place])
+        offset = chance.choice(sorted(known[file]))
+        operator, occurrence = chance.choice(known[file][offset])
         other = mutated(source, operator, occurrence)
         if not is_another_program(source, other):
             continue
         path = file.relative_to(ROOT).as_posix()
         rows = zip(source.splitlines(), other.splitlines(), strict=False)
         at, before, after = next((n, a, b) for n, (a, b) in enumerate(rows, 1) if a != b)
-        drawn[path, place] = Mutant(path, operator, occurrence, at, before.strip(), after.strip())
+        drawn[path, offset] = Mutant(path, operator, occurrence, at, before.strip(), after.strip())
     return list(drawn.values())
 
 

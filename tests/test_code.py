@@ -19,11 +19,11 @@ MODEL = "ssi_core.models.bilinear.bilinear"
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A copy of the sources, for edits."""
-    place = tmp_path_factory.mktemp("sources")
+    path = tmp_path_factory.mktemp("sources")
     source = Path(code.__file__).parent
     ignored = shutil.ignore_patterns("__pycache__", "*.tsv", "*.toml")
-    shutil.copytree(source, place / "ssi_core", ignore=ignored)
-    return place
+    shutil.copytree(source, path / "ssi_core", ignore=ignored)
+    return path
 
 
 @pytest.fixture

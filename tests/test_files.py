@@ -35,8 +35,8 @@ def test_something_else_is_left_alone(tmp_path):
 
 @pytest.mark.parametrize("at", ["writing", "renaming"])
 def test_what_fails_leaves_the_one_before(tmp_path, monkeypatch, at):
-    place = tmp_path / "thing"
-    written(place, "first")
+    directory = tmp_path / "thing"
+    written(directory, "first")
     rename = Path.rename
 
     def failing(path, target):
@@ -47,8 +47,8 @@ def test_what_fails_leaves_the_one_before(tmp_path, monkeypatch, at):
     if at == "renaming":
         monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(ValueError, match="no"):
-        written(place, "second", fails=at == "writing")
-    assert (place / "thing.json").read_text() == "first"
+        written(directory, "second", fails=at == "writing")
+    assert (directory / "thing.json").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
 
 

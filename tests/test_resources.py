@@ -94,11 +94,11 @@ def test_a_limit_of_the_process_counts(limit):
 def test_a_control_group_and_those_above_it_count(tmp_path, own, base, names):
     (tmp_path / "self").write_text(own)
     top = tmp_path / base
-    for place, limit in ((top / "above", "1000"), (top / "above" / "group", "max")):
-        place.mkdir(parents=True)
-        (place / names[0]).write_text(limit + "\n")
-        (place / names[1]).write_text("300\n")
-        (place / "memory.stat").write_text(f"anon 5\n{names[2]} 40\n")
+    for path, limit in ((top / "above", "1000"), (top / "above" / "group", "max")):
+        path.mkdir(parents=True)
+        (path / names[0]).write_text(limit + "\n")
+        (path / names[1]).write_text("300\n")
+        (path / "memory.stat").write_text(f"anon 5\n{names[2]} 40\n")
     if base:  # version 1 writes a number where there is no limit
         (top / "above" / "group" / names[0]).write_text("9223372036854771712\n")
 

@@ -60,12 +60,12 @@ def _show_search(console: Console, search: Mapping[str, Any]) -> None:
         table.add_column(label)
         table.add_column("it says")
     columns = [search["results"][label] for label in labels]
-    for place in range(max(map(len, columns))):
+    for position in range(max(map(len, columns))):
         row: list[str] = []
         for hits in columns:
-            hit = hits[place] if place < len(hits) else {"title": "", "says": []}
+            hit = hits[position] if position < len(hits) else {"title": "", "says": []}
             row += [str(hit["title"]), " and ".join(hit["says"])]
-        table.add_row(str(place + 1), *row)
+        table.add_row(str(position + 1), *row)
     console.print(table)
     for label, hits in search["results"].items():
         console.print(f"{label} finds {_learnt(hits, search)}")

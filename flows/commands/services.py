@@ -176,15 +176,15 @@ def up(given: UpSettings) -> Outcome:
     from flows.servers.ui import watch
     from flows.servers.up import Worker, only_one
 
-    place = project()
+    path = project()
     with ExitStack() as stack:
         stack.enter_context(only_one())
         servers = _Servers(stack, given.mlflow_port, given.prefect_port)
         servers.wait(servers.pages)
         with progress("registering the flows"):
             servers.prefect.ready()
-            names = deploy_all(place)
-        click.echo(f"flows of {place / 'prefect.yaml'}: {', '.join(names)}", err=True)
+            names = deploy_all(path)
+        click.echo(f"flows of {path / 'prefect.yaml'}: {', '.join(names)}", err=True)
         one = stack.enter_context(Worker(given.worker, given.limit))
         servers.wait([one])
         click.echo("ssi up: all of it runs; Ctrl-C ends it", err=True)
@@ -205,11 +205,11 @@ def deploy() -> Outcome:
     from flows.servers.deployments import project
     from flows.servers.server import Server
 
-    place = project()
+    path = project()
     with Server() as server:
         server.ready()
-        names = deploy_all(place)
-    value = {"project": str(place), "deployments": names}
+        names = deploy_all(path)
+    value = {"project": str(path), "deployments": names}
     return Outcome(value, lambda console: console.print(f"deployed: {', '.join(names)}"))
 
 

@@ -187,14 +187,12 @@ def remove(given: RemoveSettings) -> Outcome:
     return Outcome({"removed": [_values(one) for one in removed]}, show)
 
 
-def _remove_compiled(places: tuple[Path, ...]) -> Outcome:
+def _remove_compiled(paths: tuple[Path, ...]) -> Outcome:
     from ssi_core import compiled
     from ssi_core.types import BadInput
 
-    if places:
-        raise BadInput(
-            f"--compiled removes no {places[0]}; name directories in a call of their own"
-        )
+    if paths:
+        raise BadInput(f"--compiled removes no {paths[0]}; name directories in a call of their own")
     kernels, size = compiled.empty()
 
     def show(console: Console) -> None:

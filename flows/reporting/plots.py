@@ -143,21 +143,21 @@ def bars(
     figure, panels = _figure(
         len(values), width=3.1 * len(values) + 1.2, height=0.32 * len(rows) + 1
     )
-    places = np.arange(len(rows))
+    positions = np.arange(len(rows))
     for n, (axes, (measure, numbers)) in enumerate(zip(panels, values.items(), strict=True)):
         scale = 100 if "rank_loss" in measure else 1
         sizes = scale * np.asarray(numbers, dtype=float)
         error = scale * np.nan_to_num(np.asarray(errors[measure], dtype=float))
         colours = ["#A6A6A6" if row == baseline else COLOURS[0] for row in rows]
         axes.barh(
-            places,
+            positions,
             sizes,
             0.68,
             xerr=error,
             color=colours,
             error_kw={"ecolor": _INK, "elinewidth": 1},
         )
-        for place, value, width in zip(places, sizes, error, strict=True):
+        for place, value, width in zip(positions, sizes, error, strict=True):
             text = f"{value:.2f}" if "rank_loss" in measure else f"{value:.3f}"
             axes.annotate(
                 text,
@@ -168,7 +168,7 @@ def bars(
                 fontsize=8,
                 color=_INK,
             )
-        axes.set_yticks(places, rows if n == 0 else [])
+        axes.set_yticks(positions, rows if n == 0 else [])
         axes.invert_yaxis()
         axes.margins(x=0.18)
         axes.set_xlim(left=0)
@@ -198,11 +198,11 @@ def effects(trials: Sequence[Mapping[str, Any]], measure: str) -> Figure:
     figure, panels = _figure(len(several), width=1.9 * len(several) + 1, height=3.4)
     for n, (axes, (name, means)) in enumerate(zip(panels, several.items(), strict=True)):
         ordered = sorted(means.items())
-        for place, (_, dots) in enumerate(ordered):
+        for position, (_, dots) in enumerate(ordered):
             axes.scatter(
-                [place] * len(dots), dots, s=16, color=COLOURS[0], alpha=0.45, linewidths=0
+                [position] * len(dots), dots, s=16, color=COLOURS[0], alpha=0.45, linewidths=0
             )
-            axes.plot([place - 0.3, place + 0.3], [np.mean(dots)] * 2, color=COLOURS[1])
+            axes.plot([position - 0.3, position + 0.3], [np.mean(dots)] * 2, color=COLOURS[1])
         axes.set_xticks(range(len(ordered)), [value for value, _ in ordered], rotation=35)
         axes.set_xlim(-0.6, len(ordered) - 0.4)
         axes.set_title(name, fontsize=10, color=_INK, loc="left")

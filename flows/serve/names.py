@@ -42,8 +42,8 @@ def title_of(asked: str, directory: Path, label: str = "model") -> str:
 
 def directory_name(directory: Path) -> str:
     """Return the name of the directory that a model is kept in."""
-    place = directory.resolve()
-    return place.parent.name if place.name == "model" and place.parent.name else place.name
+    path = directory.resolve()
+    return path.parent.name if path.name == "model" and path.parent.name else path.name
 
 
 def _registered(asked: str) -> str:

@@ -35,7 +35,7 @@ def signature() -> Any:
     )
 
 
-def check_sealed(place: Path) -> None:
+def check_sealed(path: Path) -> None:
     """Compare a model of MLflow with its manifest; one of an earlier version has none.
 
     Raises
@@ -46,8 +46,8 @@ def check_sealed(place: Path) -> None:
     from ssi_core import integrity
 
     again = "Restore a backup (ssi ops restore), or train the row again."
-    if (place / SEALED).exists():
-        integrity.open_sealed(place, SEALED, "model of MLflow", again)
+    if (path / SEALED).exists():
+        integrity.open_sealed(path, SEALED, "model of MLflow", again)
 
 
 class RankedSearch(PythonModel):  # type: ignore[misc]

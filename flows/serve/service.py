@@ -109,8 +109,8 @@ class Service:
         self._turn = threading.Lock()
         self.swaps = self.problems = 0
         opened = [
-            self._opened(name, find(name), None if place else index)
-            for place, name in enumerate(asked)
+            self._opened(name, find(name), None if position else index)
+            for position, name in enumerate(asked)
         ]
         self.models = tuple(map(self._current, opened))
 
@@ -119,11 +119,11 @@ class Service:
 
         What cannot be opened is logged, and the old model goes on.
         """
-        for place, served in enumerate(self.models):
+        for position, served in enumerate(self.models):
             if served.follows:
-                self._follow(place, served)
+                self._follow(position, served)
 
-    def _follow(self, place: int, served: Served) -> None:
+    def _follow(self, position: int, served: Served) -> None:
         try:
             directory = self._find(served.asked)
             fresh, problem = None, None
@@ -138,7 +138,7 @@ class Service:
             self.problems += 1
         with self._turn:
             # Documents may have come while the model was opened.
-            new = replace(self.models[place], problem=problem)
+            new = replace(self.models[position], problem=problem)
             if fresh is not None:
                 try:
                     new = self._current(fresh)
@@ -148,7 +148,7 @@ class Service:
                     _log.warning("%s stays as it was: %s", new.asked, error)
                     new = replace(new, problem=str(error))
                     self.problems += 1
-            self.models = (*self.models[:place], new, *self.models[place + 1 :])
+            self.models = (*self.models[:position], new, *self.models[position + 1 :])
 
     def put(self, documents: Sequence[Document]) -> None:
         """Add documents, or put them in the place of those of their ids.

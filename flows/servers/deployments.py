@@ -28,32 +28,32 @@ def project() -> Path:
         None of them has the file.
     """
     here = Path.cwd()
-    places = (environment.root(), here, *here.parents, Path(__file__).parents[2])
-    for place in places:
-        if (place / FLOWS).is_file():
-            return place
+    paths = (environment.root(), here, *here.parents, Path(__file__).parents[2])
+    for path in paths:
+        if (path / FLOWS).is_file():
+            return path
     raise BadInput(
         f"{environment.root()}: neither it nor {here} has {FLOWS}, which names the flows. "
         "Go to a checkout of ssi, or copy the file of one."
     )
 
 
-def deploy(place: Path) -> list[str]:
+def deploy(path: Path) -> list[str]:
     """Tell the server that Prefect's settings name what there is.
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Directory of ``prefect.yaml``.
 
     Returns
     -------
     names of the deployments
     """
-    names = [str(one["name"]) for one in _read(place / FLOWS, "deployments")]
+    names = [str(one["name"]) for one in _read(path / FLOWS, "deployments")]
     _make_pool()
-    _deploy_flows(place)
-    file = place / AUTOMATIONS
+    _deploy_flows(path)
+    file = path / AUTOMATIONS
     if file.is_file():
         _replace_automations(_read(file, "automations"))
     return names
@@ -82,10 +82,10 @@ def _make_pool() -> None:
         client.create_work_pool(pool, overwrite=True)
 
 
-def _deploy_flows(place: Path) -> None:
+def _deploy_flows(path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
-        cwd=place,
+        cwd=path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -93,7 +93,7 @@ def _deploy_flows(place: Path) -> None:
     )
     if done.returncode:
         lines = (done.stdout + done.stderr).strip()[-1000:]
-        raise RuntimeError(f"{place / FLOWS} was not deployed; prefect deploy --all says:\n{lines}")
+        raise RuntimeError(f"{path / FLOWS} was not deployed; prefect deploy --all says:\n{lines}")
 
 
 def _replace_automations(automations: Sequence[Mapping[str, Any]]) -> None:

@@ -47,6 +47,6 @@ def link(address: str) -> str | None:
 
 
 def _pages() -> Path:
-    place = environment.home() / "prefect"
-    private.directory(place)
-    return place / "ui"
+    path = environment.home() / "prefect"
+    private.directory(path)
+    return path / "ui"

@@ -82,25 +82,25 @@ def scratch() -> Iterator[Path]:
     a full disk, the system's place serves: what only reads, or makes room, need not fail.
     """
     space = environment.home() / "tmp"
-    place = space / own_name()
+    path = space / own_name()
     clear_scratch(space)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        _log.debug("%s: %s", place, error)
+        _log.debug("%s: %s", path, error)
         yield Path(tempfile.gettempdir())
         return
     before, variable = tempfile.tempdir, os.environ.get("TMPDIR")
-    tempfile.tempdir, os.environ["TMPDIR"] = str(place), str(place)
+    tempfile.tempdir, os.environ["TMPDIR"] = str(path), str(path)
     try:
-        yield place
+        yield path
     finally:
         tempfile.tempdir = before
         if variable is None:
             del os.environ["TMPDIR"]
         else:
             os.environ["TMPDIR"] = variable
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         with contextlib.suppress(OSError):
             space.rmdir()
 

@@ -126,8 +126,8 @@ class Server(Kept):
 
         answers = (getattr(seen, "response", None) for seen in chain_of(error))
         if any(answer is not None and answer.status_code >= 500 for answer in answers):
-            place = self.log.parent
-            with files.writing(place), tempfile.TemporaryFile(dir=place) as probe:
+            path = self.log.parent
+            with files.writing(path), tempfile.TemporaryFile(dir=path) as probe:
                 probe.write(bytes(1 << 16))
                 probe.flush()
 

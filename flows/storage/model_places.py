@@ -46,9 +46,9 @@ def _remembered(model: str, beside: str, find: Callable[[], Path]) -> Path:
     if state is None:
         return find()
     name = f"{environment.root()}\n{model}\n{beside}"
-    known, _, place = (cache.recall("models", name) or "").partition("\n")
-    if known == state and (Path(place).parent / beside).is_dir():
-        return Path(place)
+    known, _, path = (cache.recall("models", name) or "").partition("\n")
+    if known == state and (Path(path).parent / beside).is_dir():
+        return Path(path)
     found = find()
     if _state() == state:
         cache.remember("models", name, f"{state}\n{found}")

@@ -73,11 +73,11 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
 
 
 def _require_empty(root: Path, home: Path) -> None:
-    for place in (root / MLRUNS, home):
-        entries = place.iterdir() if place.is_dir() else iter(())
+    for path in (root / MLRUNS, home):
+        entries = path.iterdir() if path.is_dir() else iter(())
         if held := sorted(one.name for one in entries if one.name not in _NO_DATA):
             raise Refused(
-                f"{place} holds data ({', '.join(held[:3])}); a backup is restored into a root "
+                f"{path} holds data ({', '.join(held[:3])}); a backup is restored into a root "
                 "that has none. Name another root (--root), or move these away."
             )
 

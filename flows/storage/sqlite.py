@@ -23,10 +23,10 @@ def file_of(address: str) -> Path | None:
     >>> str(file_of("sqlite:////data/mlruns/mlflow.db"))
     '/data/mlruns/mlflow.db'
     """
-    place = address.removeprefix(PREFIX).partition("?")[0]
-    if not address.startswith(PREFIX) or place in ("", ":memory:"):
+    path = address.removeprefix(PREFIX).partition("?")[0]
+    if not address.startswith(PREFIX) or path in ("", ":memory:"):
         return None
-    return Path(place)
+    return Path(path)
 
 
 @contextmanager

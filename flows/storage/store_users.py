@@ -70,15 +70,15 @@ def _named_by_runs() -> dict[Path, list[str]]:
         )
         for run in page:
             for tag, user in _PATHS.items():
-                if place := run.data.tags.get(tag):
-                    named.setdefault(Path(place).resolve(), []).append(user)
+                if path := run.data.tags.get(tag):
+                    named.setdefault(Path(path).resolve(), []).append(user)
         token = page.token
         if not token:
             break
     return named
 
 
-def remove(places: Sequence[Path], *, force: bool = False) -> list[Entry]:
+def remove(paths: Sequence[Path], *, force: bool = False) -> list[Entry]:
     """Remove artefacts from the store; without places those of no use.
 
     Raises
@@ -89,19 +89,19 @@ def remove(places: Sequence[Path], *, force: bool = False) -> list[Entry]:
         A place is in use, or cannot be made again, and ``force`` is off.
     """
     known = {one.stored.path.resolve(): one for one in entries()}
-    if unknown := [place for place in places if place.resolve() not in known]:
+    if unknown := [path for path in paths if path.resolve() not in known]:
         raise BadInput(
             f"{unknown[0]} is no artefact of the store of this root; 'ssi data store list' lists "
             "them."
         )
-    chosen = [known[place.resolve()] for place in places]
-    if not places:
+    chosen = [known[path.resolve()] for path in paths]
+    if not paths:
         chosen = [one for one in known.values() if one.removable]
     for one in chosen:
         reason = ", ".join(one.users)
         if one.stored.current is None and not reason:
             reason = "data that is not made again by itself"
-        if places and reason and not force:
+        if paths and reason and not force:
             raise Refused(
                 f"{one.stored.path} is in use ({reason}). Use --force to remove it all the same."
             )

@@ -162,8 +162,8 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def written_alone(comparison: str) -> Iterator[None]:
     """Keep a second run off a comparison; `Refused` names the process that writes it."""
-    place = environment.home() / "comparisons" / comparison
-    with store.locked(place, f"comparison {comparison}"):
+    path = environment.home() / "comparisons" / comparison
+    with store.locked(path, f"comparison {comparison}"):
         yield
 
 
@@ -189,9 +189,9 @@ def experiment_of(name: str) -> Experiment:
 
 def _create_experiment(name: str) -> str:
     served = tracking_uri().startswith("http")
-    place = None if served else environment.root() / "mlruns" / "artifacts" / name
+    path = None if served else environment.root() / "mlruns" / "artifacts" / name
     try:
-        return str(client().create_experiment(name, place and str(place)))
+        return str(client().create_experiment(name, path and str(path)))
     except MlflowException as error:
         # A process of another root, which our lock does not hold, was first.
         experiment = client().get_experiment_by_name(name)

@@ -24,13 +24,13 @@ def dataset_of(name: str, artefact: store.Artefact) -> Dataset:
     artefact : Artefact
         Store.Artefact The task.
     """
-    place = Path(artefact.path).resolve()
+    path = Path(artefact.path).resolve()
     return Dataset(
         name=name,
         digest=artefact.key[:32],  # MLflow has room for 36 characters
         source_type="local",
-        source=json.dumps({"uri": str(place)}),
-        schema=json.dumps({"mlflow_colspec": schema_of(open_task(place, tested=False)).to_dict()}),
+        source=json.dumps({"uri": str(path)}),
+        schema=json.dumps({"mlflow_colspec": schema_of(open_task(path, tested=False)).to_dict()}),
         profile=json.dumps(dict(artefact.counts)),
     )
 

@@ -45,15 +45,15 @@ def fold_directory(model: str, number: int) -> Path:
         kept = local(str(client().get_run(run).info.artifact_uri)) / _name(number)
         if kept.is_dir():
             return kept
-        place = environment.home() / "models" / f"{run}-{_name(number)}"
-        if not place.is_dir():
-            _download(run, number, place)
+        path = environment.home() / "models" / f"{run}-{_name(number)}"
+        if not path.is_dir():
+            _download(run, number, path)
     except (MlflowException, OSError) as error:
         raise BadInput(
             f"model {model!r} has no model of fold {number}: {error} Train the row again, which "
             "keeps the models of all folds, or name fold 1 (--fold 1)."
         ) from error
-    return place
+    return path
 
 
 def _name(number: int) -> str:
@@ -66,17 +66,17 @@ def _run_of(model: str) -> str:
     return model.removeprefix("runs:/")
 
 
-def _download(run: str, number: int, place: Path) -> None:
+def _download(run: str, number: int, path: Path) -> None:
     """Bring the model of a fold here; it has its name once it is whole."""
     space = environment.home() / "tmp" / own_name()
-    for directory in (space, place.parent):
+    for directory in (space, path.parent):
         directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=space) as inner:
         address = f"runs:/{run}/{_name(number)}"
         brought = Path(mlflow.artifacts.download_artifacts(address, dst_path=inner))
         try:
-            brought.rename(place)
+            brought.rename(path)
         except OSError:
             # Another process was first; what it brought is the same.
-            if not place.is_dir():
+            if not path.is_dir():
                 raise

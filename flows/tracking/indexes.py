@@ -42,27 +42,27 @@ def searchable_directory(model: str) -> Path:
     BadInput
         There is no such model, or it has no index and its task is gone.
     """
-    place = models.model_directory(model)
-    if not Path(model).is_dir() and not (place.parent / "index" / store.MANIFEST).is_file():
-        _add_index(models.logged_model(model), place)
-    return place
+    path = models.model_directory(model)
+    if not Path(model).is_dir() and not (path.parent / "index" / store.MANIFEST).is_file():
+        _add_index(models.logged_model(model), path)
+    return path
 
 
-def _add_index(logged: str, place: Path) -> None:
+def _add_index(logged: str, path: Path) -> None:
     described = client().get_logged_model(logged)
     run = str(described.source_run_id)
     task = _task_of(run)
-    fitted, index = load_model(place), place.parent / "index"
+    fitted, index = load_model(path), path.parent / "index"
     texts = raw_texts(task.path) if task.path else []
     require_index(fitted.model, task, index, words=True, texts=texts)
     logger.info("making the index of run %s, which MLflow keeps with its model", run)
-    parents, code = {"task": task.key, "run": run}, place.parents[1] / "code"
+    parents, code = {"task": task.key, "run": run}, path.parents[1] / "code"
     if _sources(code / ssi_core.__name__) == _sources(models.CODE):
         names = names_of_task(task.path) if task.path else None
         build_index(fitted, task.documents, index, parents=parents, texts=texts, names=names)
     else:
-        check_sealed(place.parents[1])
-        _build_with(code, place, task, index, parents, texts)
+        check_sealed(path.parents[1])
+        _build_with(code, path, task, index, parents, texts)
     if not models.local(described.artifact_location).is_dir():
         _upload(logged, index)
 

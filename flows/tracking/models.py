@@ -41,10 +41,10 @@ class _Unrehearsed:
     def save_model(*, validate_serving_input: bool, **given: Any) -> None:
         with patch.object(environment_of_models, "warn_dependency_requirement_mismatches"):
             mlflow.pyfunc.save_model(**given)
-        place = Path(given["path"])
-        for compiled in place.rglob("__pycache__"):  # MLflow removes them next
+        path = Path(given["path"])
+        for compiled in path.rglob("__pycache__"):  # MLflow removes them next
             shutil.rmtree(compiled)
-        integrity.seal_directory(place, pyfunc_model.SEALED, {}, durable=False)
+        integrity.seal_directory(path, pyfunc_model.SEALED, {}, durable=False)
 
 
 def log_model(
@@ -111,11 +111,11 @@ def model_directory(model: str) -> Path:
         return inner if (inner / "model.json").is_file() else Path(model)
     try:
         logged = logged_model(model)
-        place = local(client().get_logged_model(logged).artifact_location)
-        if not place.is_dir():
-            place = environment.home() / "models" / logged
-        if not place.is_dir():
-            _download(logged, place)
+        path = local(client().get_logged_model(logged).artifact_location)
+        if not path.is_dir():
+            path = environment.home() / "models" / logged
+        if not path.is_dir():
+            _download(logged, path)
     except MlflowException as error:
         file = ", but a file" if Path(model).is_file() else ""
         raise BadInput(
@@ -123,7 +123,7 @@ def model_directory(model: str) -> Path:
             f"{error.message.rstrip('.')}. A model is a directory that 'ssi fit' wrote, the id of "
             "a run, or models:/NAME@ALIAS."
         ) from error
-    return place / "artifacts" / "model"
+    return path / "artifacts" / "model"
 
 
 def training_of(model: str) -> Mapping[str, str]:
@@ -145,19 +145,19 @@ def local(address: str) -> Path:
     return Path(address.removeprefix("file://"))
 
 
-def _download(logged: str, place: Path) -> None:
+def _download(logged: str, path: Path) -> None:
     """Bring a logged model here; it has its name once it is whole."""
     # Where the next command clears what a killed one left.
     space = environment.home() / "tmp" / own_name()
-    for directory in (space, place.parent):
+    for directory in (space, path.parent):
         directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=space) as inner:
         mlflow.artifacts.download_artifacts(f"models:/{logged}", dst_path=f"{inner}/model")
         try:
-            Path(inner, "model").rename(place)
+            Path(inner, "model").rename(path)
         except OSError:
             # Another process was first; what it brought is the same.
-            if not place.is_dir():
+            if not path.is_dir():
                 raise
 
 

@@ -269,6 +269,6 @@ def _now() -> str:
 
 @contextmanager
 def _alone(model: str) -> Iterator[None]:
-    place = environment.home() / "registry" / model
-    with store.locked(place, f"the champion of {model!r}"):
+    path = environment.home() / "registry" / model
+    with store.locked(path, f"the champion of {model!r}"):
         yield

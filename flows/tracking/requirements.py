@@ -86,8 +86,8 @@ def _file(module: str) -> Path | None:
     """File of a module of `ssi_core`; None for any other name."""
     if module.partition(".")[0] != ssi_core.__name__:
         return None
-    place = _SOURCES.joinpath(*module.split("."))
-    files = (place / "__init__.py", place.with_suffix(".py"))
+    path = _SOURCES.joinpath(*module.split("."))
+    files = (path / "__init__.py", path.with_suffix(".py"))
     return next((file for file in files if file.is_file()), None)
 
 

@@ -23,10 +23,10 @@ def shown_board() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="ssi-board-") as place, bars() as display:
+    with tempfile.TemporaryDirectory(prefix="ssi-board-") as path, bars() as display:
         over = threading.Event()
-        looking = threading.Thread(target=_look, args=(Path(place), display, over), daemon=True)
-        os.environ[board.VARIABLE] = place
+        looking = threading.Thread(target=_look, args=(Path(path), display, over), daemon=True)
+        os.environ[board.VARIABLE] = path
         looking.start()
         try:
             yield
@@ -36,22 +36,22 @@ def shown_board() -> Iterator[None]:
             looking.join()
 
 
-def _look(place: Path, display: Bars, over: threading.Event) -> None:
+def _look(path: Path, display: Bars, over: threading.Event) -> None:
     before: dict[str, dict[str, Any]] = {}
     while not over.wait(_SECONDS_BETWEEN_LOOKS):
-        _print_said(place)
-        lines = {str(line["name"]): line for line in board.lines(place)}
+        _print_said(path)
+        lines = {str(line["name"]): line for line in board.lines(path)}
         for name, line in lines.items():
             if line != before.get(name):
                 display.show(name, line["fraction"], str(line["message"]))
         for name in before.keys() - lines.keys():
             display.remove(name)
         before = lines
-    _print_said(place)
+    _print_said(path)
     for name in before:
         display.remove(name)
 
 
-def _print_said(place: Path) -> None:
-    for text in board.said(place):
+def _print_said(path: Path) -> None:
+    for text in board.said(path):
         print(text, file=sys.stderr)

@@ -66,12 +66,12 @@ def train_rows(
     ended : callable
         Told the name of each job that has ended, and its error.
     """
-    place = environment.home().resolve() / "rows"
+    path = environment.home().resolve() / "rows"
     parts: dict[Path, RowPart] = {}
     names: dict[Path, str] = {}
     for job in jobs:
         try:
-            part = _part_of(table, job, comparison, place, threads)
+            part = _part_of(table, job, comparison, path, threads)
         except Exception as error:
             ended(str(job), error)
         else:
@@ -81,7 +81,7 @@ def train_rows(
     stage: Stage[Part, TrialResult | None] = Stage(
         f"rows of {table.name}",
         make,
-        place,
+        path,
         sorted(tasks),
         [*kinds_of(*(job.row for job in jobs))],
     )
@@ -99,13 +99,13 @@ def train_rows(
             except Exception as error:
                 failure = error
             ended(names[done.part.place], failure)
-    shutil.rmtree(place / _STARTS, ignore_errors=True)
+    shutil.rmtree(path / _STARTS, ignore_errors=True)
 
 
 _STARTS = "starts"
 
 
-def _part_of(table: Table, job: Job, comparison: str, place: Path, threads: int) -> RowPart:
+def _part_of(table: Table, job: Job, comparison: str, path: Path, threads: int) -> RowPart:
     row, task = job.row, Path(job.task).resolve()
     key = store.read(task, "task").key
     run = started_from(table, row, job.seed, comparison)
@@ -116,9 +116,9 @@ def _part_of(table: Table, job: Job, comparison: str, place: Path, threads: int)
         task,
         job.seed,
         threads,
-        place / part_key(table, row, key, job.seed, threads)[:24],
+        path / part_key(table, row, key, job.seed, threads)[:24],
         kept.resolve(),
-        None if run is None else _shared_model(run, place / _STARTS),
+        None if run is None else _shared_model(run, path / _STARTS),
     )
 
 

@@ -103,18 +103,18 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
     parents |= {"corpus": store.read(Path(corpus)).key}
     key = store.key_of("report", {}, parents, digest_of(evaluate, open_frozen))
-    place = store.place_of("report", key)
-    if store.up_to_date(place, "report", key) is None:
+    path = store.place_of("report", key)
+    if store.up_to_date(path, "report", key) is None:
         directory = tracking.model_directory(run)
         try_model(directory)
         fitted = load_model(directory)
         opened = open_frozen(Path(frozen), fitted, Path(corpus))
         report = evaluate(fitted, opened, queries=len(opened.queries), tuples=0)
         with store.create(
-            place, kind="report", key=key, configuration={}, parents=parents
+            path, kind="report", key=key, configuration={}, parents=parents
         ) as building:
             save_report(report, building.path)
-    return load_report(place)
+    return load_report(path)
 
 
 def _own(name: str) -> list[Path]:

@@ -127,10 +127,10 @@ def forget(table: str, label: str, task: Path, seed: int, budget: int | None = N
     declared = find_table(table, budget)
     row = declared.row(label)
     kept = checkpoints.checkpoints_of(declared, row, store.read(task, "task").key, seed)
-    place = kept / checkpoints.code_of(row)
-    if place.exists():
+    path = kept / checkpoints.code_of(row)
+    if path.exists():
         with checkpoints.alone(kept, f"row {label!r}"):
-            checkpoints.remove(place)
+            checkpoints.remove(path)
 
 
 def started_from(table: Table, row: Row, seed: int, comparison: str) -> str | None:

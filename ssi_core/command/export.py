@@ -87,13 +87,13 @@ def export(given: ExportSettings) -> Outcome:
     if given.documents is not None:
         texts = of_collection(fitted, given.documents)
     else:
-        place = index_of(directory, given.index)
-        if place is None:
+        path = index_of(directory, given.index)
+        if path is None:
             raise BadInput(
                 f"{lacking(given.index or directory, 'index')} Or name a collection: "
                 "--documents DIR"
             )
-        texts = of_index(fitted, open_index(place))
+        texts = of_index(fitted, open_index(path))
     with progress("export") as on_progress:
         artefact = export_model(
             fitted,

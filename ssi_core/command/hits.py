@@ -43,8 +43,8 @@ def outcome_of(
         if summary is not None and answer.hits:
             show_summary(console, summary)
             console.print()
-        for place, hit in enumerate(answer.hits, 1):
-            _show_hit(console, place, hit)
+        for number, hit in enumerate(answer.hits, 1):
+            _show_hit(console, number, hit)
         if answer.hits and all(hit.snippet is None for hit in answer.hits):
             console.print(
                 "The index keeps no texts to show a part of (ssi data index --with-texts)."
@@ -55,7 +55,7 @@ def outcome_of(
     return Outcome(value, show)
 
 
-def _show_hit(console: Console, place: int, hit: Hit) -> None:
+def _show_hit(console: Console, position: int, hit: Hit) -> None:
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -66,7 +66,7 @@ def _show_hit(console: Console, place: int, hit: Hit) -> None:
     head.add_column(width=3, justify="right")
     head.add_column(ratio=1)
     head.add_column(justify="right")
-    head.add_row(str(place), Text(shown(hit.title), "bold"), f"{hit.score:.4f}")
+    head.add_row(str(position), Text(shown(hit.title), "bold"), f"{hit.score:.4f}")
     console.print(head)
     if hit.url:
         console.print(Padding(Text(shown(hit.url), "dim"), _BELOW))

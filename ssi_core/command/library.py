@@ -196,8 +196,8 @@ class _Top(_Group):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write uses in place of what may stand where, which errors of usage tell."""
-        for place, use in enumerate(_USES):
-            formatter.write_usage("ssi", use, prefix="       " if place else None)
+        for position, use in enumerate(_USES):
+            formatter.write_usage("ssi", use, prefix="       " if position else None)
         self.format_help_text(ctx, formatter)
         self.format_options(ctx, formatter)
 

@@ -94,6 +94,6 @@ def _show_ranked(console: Console, what: str, ranked: list[tuple[str, float]]) -
     table.add_column("", justify="right")
     table.add_column(what)
     table.add_column("score", justify="right")
-    for place, (name, score) in enumerate(ranked, 1):
-        table.add_row(str(place), name, f"{score:.4f}")
+    for number, (name, score) in enumerate(ranked, 1):
+        table.add_row(str(number), name, f"{score:.4f}")
     console.print(table)

@@ -43,5 +43,5 @@ def related(given: RelatedSettings) -> Outcome:
     """
     from ssi_core.serving.related import open_related, related_documents
 
-    place = directory_of(given.model) if given.index else searchable(given.model)
-    return outcome_of(related_documents(open_related(place, given.index), given.document, given.k))
+    path = directory_of(given.model) if given.index else searchable(given.model)
+    return outcome_of(related_documents(open_related(path, given.index), given.document, given.k))

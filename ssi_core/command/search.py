@@ -32,8 +32,8 @@ def prepared(approximately: bool, recall: float) -> Callable[[Searcher], Searche
         return lambda searcher: searcher
     from ssi_core.serving.approximate import approximate
 
-    place = store_path("codes", "")
-    return lambda searcher: approximate(searcher, place, recall)
+    path = store_path("codes", "")
+    return lambda searcher: approximate(searcher, path, recall)
 
 
 def searcher_of(model: str, index: Path | None) -> Searcher:

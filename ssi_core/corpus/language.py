@@ -122,7 +122,7 @@ def _rewrite(part: Path, code: str) -> None:
     new.replace(part)
 
 
-def warn_unsplit(place: Path, section: str) -> float:
+def warn_unsplit(path: Path, section: str) -> float:
     """Return the share of the texts that are not split into words; warn where they are many.
 
     A text is not split if it has few words in its language and many by its script: a sentence in
@@ -130,12 +130,12 @@ def warn_unsplit(place: Path, section: str) -> float:
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Directory of the texts.
     section : str
         Of the map that names their language, "queries" or "documents".
     """
-    texts = _sample(place)
+    texts = _sample(path)
     unsplit = [(text, code) for text, code in texts.iter_rows() if _is_unsplit(text, code or "")]
     share = len(unsplit) / max(1, len(texts))
     if share <= _MANY:
@@ -150,9 +150,9 @@ def warn_unsplit(place: Path, section: str) -> float:
     return round(share, 3)
 
 
-def _sample(place: Path) -> pl.DataFrame:
-    parts = files.parts_in(place)
-    with files.reading(place):
+def _sample(path: Path) -> pl.DataFrame:
+    parts = files.parts_in(path)
+    with files.reading(path):
         documents = pl.scan_parquet(parts, glob=False)
         ids = documents.select("id").collect()["id"]
         order = pl.DataFrame({"id": ids, "hash": ids.hash()}).sort("hash", "id")

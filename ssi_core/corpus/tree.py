@@ -86,10 +86,10 @@ def tell_left_out(directory: Path, skipped: Counter[str]) -> None:
         _log.warning("%s: left out of what it holds: %s", directory, reasons)
 
 
-def _shown(place: Path, skipped: Counter[str]) -> list[Path]:
+def _shown(path: Path, skipped: Counter[str]) -> list[Path]:
     """Return what a folder has, the last by name first, without what is hidden."""
-    names = sorted(os.listdir(place), reverse=True)  # noqa: PTH208
-    shown = [place / name for name in names if not name.startswith(".")]
+    names = sorted(os.listdir(path), reverse=True)  # noqa: PTH208
+    shown = [path / name for name in names if not name.startswith(".")]
     if hidden := len(names) - len(shown):
         skipped["hidden"] += hidden
     return shown

@@ -102,9 +102,9 @@ def _write_documents(
             kept = _kept(block.with_columns(text), seen, skipped, ["id"] if empty else _NEEDED)
             seen = pl.concat([seen, kept.select("id")])
             texts.append(kept["text"].hash())
-            for place, name in enumerate(names):
+            for position, name in enumerate(names):
                 row = pl.int_range(writer.rows, writer.rows + len(kept), dtype=pl.Int32)
-                named[place].append(kept.select(name=pl.col(name), row=row))
+                named[position].append(kept.select(name=pl.col(name), row=row))
             writer.write(_documents(kept, language))
             labelled.write(kept)
         labelled.close()

@@ -50,9 +50,9 @@ def _games(directory: Path) -> Iterator[tuple[str, str, str, str, str]]:
         number, player, time, _, path, _ = row
         if number != "path_id":
             yield f"f{number}", player, time, path, path.split(";")[-1]
-    for place, row in enumerate(rows_of(directory / UNFINISHED, 6)):
+    for position, row in enumerate(rows_of(directory / UNFINISHED, 6)):
         player, time, _, path, goal, _ = row
-        yield f"u{place}", player, time, path, goal
+        yield f"u{position}", player, time, path, goal
 
 
 def files_in(directory: Path) -> list[Path]:

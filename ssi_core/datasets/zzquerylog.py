@@ -66,7 +66,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str, int]]:
         queries = json.loads(text)
     if not isinstance(queries, list):
         raise BadInput(f"{path}: expected a JSON list of queries. {_RESTORE}")
-    for place, query in enumerate(queries, 1):
+    for number, query in enumerate(queries, 1):
         try:
             for result in query["results"]:
                 row = str(query["query"]), str(result["label"]).strip(), int(result["clicks"])
@@ -76,7 +76,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str, int]]:
                     raise ValueError(f"label {row[1]!r}, clicks {row[2]}")
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(
-                f"{path}: query {place}: {type(error).__name__}: {error}; expected query, and "
+                f"{path}: query {number}: {type(error).__name__}: {error}; expected query, and "
                 f"results with a label and clicks. {_RESTORE}"
             ) from None
 

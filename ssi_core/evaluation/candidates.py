@@ -271,8 +271,8 @@ def _keys_of_exclude(task: Task, rows: Int32) -> Int64:
 def _contains(sorted_items: NDArray[Any], items: NDArray[Any]) -> NDArray[np.bool_]:
     if len(sorted_items) == 0:
         return np.zeros(len(items), bool)
-    place = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)
-    matches: NDArray[np.bool_] = sorted_items[place] == items
+    position = np.searchsorted(sorted_items, items).clip(max=len(sorted_items) - 1)
+    matches: NDArray[np.bool_] = sorted_items[position] == items
     return matches
 
 

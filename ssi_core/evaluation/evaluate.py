@@ -238,7 +238,7 @@ def evaluate(
         threads,
     )
     popularity = Popularity(task, chosen)
-    ranks = rank(score, chosen, popularity.look)
+    ranks = rank(score, chosen, popularity.inspect)
     values = {name: measure(ranks) for name, measure in MEASURES.items()} | popularity.per_query()
     if len(events):
         rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])

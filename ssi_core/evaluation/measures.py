@@ -128,8 +128,8 @@ def ndcg_at(ranks: Ranks, k: int) -> Float64:
     gain = np.exp2(ranks.grade.astype(np.float64)) - 1
     got = _sum(ranks, np.where(ranks.rank <= k, gain / np.log2(1 + ranks.rank), 0))
     best_first = gain[np.lexsort((-gain, ranks.owner))]
-    place = np.arange(1, len(gain) + 1) - ranks.start[ranks.owner]
-    ideal = _sum(ranks, np.where(place <= k, best_first / np.log2(1 + place), 0))
+    position = np.arange(1, len(gain) + 1) - ranks.start[ranks.owner]
+    ideal = _sum(ranks, np.where(position <= k, best_first / np.log2(1 + position), 0))
     return _divide(got, ideal)
 
 

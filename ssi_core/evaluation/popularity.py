@@ -101,7 +101,7 @@ class Popularity:
             self._lost = np.zeros(len(chosen.relevant.items))
             self._alike = np.zeros(len(chosen.relevant.items), np.int64)
 
-    def look(self, first: int, scores: Float32) -> None:
+    def inspect(self, first: int, scores: Float32) -> None:
         """Take the counts of the queries from ``first`` on, whose `measures.count` is done."""
         last = first + len(scores)
         top_k(scores, self._top[first:last], np.empty((len(scores), _TOP), np.float32))

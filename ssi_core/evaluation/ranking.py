@@ -18,7 +18,7 @@ BLOCK_BYTES = 64 << 20
 def rank(
     score: Callable[[int, int], Float32],
     chosen: Candidates,
-    look: Callable[[int, Float32], None] | None = None,
+    inspect: Callable[[int, Float32], None] | None = None,
 ) -> Ranks:
     """Rank the relevant documents of all queries, in blocks.
 
@@ -29,15 +29,15 @@ def rank(
         ``chosen.documents``, which are overwritten.
     chosen : `Candidates`
         Queries, and the documents that each is ranked over.
-    look : callable or None
-        ``look(first, scores)`` is shown each block after its ranks are counted.
+    inspect : callable or None
+        ``inspect(first, scores)`` is shown each block after its ranks are counted.
     """
     parts = []
     for first, last in blocks(len(chosen.queries), len(chosen.documents)):
         scores = score(first, last)
         parts.append(_ranked(scores, chosen, first, last))
-        if look is not None:
-            look(first, scores)
+        if inspect is not None:
+            inspect(first, scores)
     return _joined(parts, chosen)
 
 

@@ -72,7 +72,7 @@ def short_queries(
         popularity = Popularity(task, ranked)
         candidates_only = documents.take(np.searchsorted(rows, ranked.documents))
         score = scores_of(queries, candidates_only, ranked, threads)
-        ranks = rank(score, ranked, popularity.look)
+        ranks = rank(score, ranked, popularity.inspect)
         every = {name: np.ones(len(ranks.rank), np.bool_)}
         popular = popularity.per_query().get(slices.POPULAR)
         frames.append(slices.measured(ranks, every, ids, popular))

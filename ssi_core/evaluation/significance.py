@@ -64,12 +64,12 @@ def paired_randomisation(
     size = -(-len(difference) // 8)
     eights = np.pad(difference, (0, 8 * size - len(difference))).reshape(size, 8)
     flipped = _BITS @ eights.T
-    place = np.arange(size)
+    position = np.arange(size)
     extreme = 0
     for first in range(0, rounds, _ROUNDS_AT_ONCE):
         here = min(_ROUNDS_AT_ONCE, rounds - first)
         packed = random.integers(0, 256, (here, size), np.uint8)
-        sums = total - 2 * flipped[packed, place].sum(axis=1)
+        sums = total - 2 * flipped[packed, position].sum(axis=1)
         extreme += int(np.sum(_at_least(sums, total, alternative, slack)))
     return (1 + extreme) / (1 + rounds)
 

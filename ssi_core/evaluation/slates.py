@@ -49,7 +49,7 @@ def ranks_of(slates: Judged, scores: Float32) -> Ranks:
     order = np.lexsort((slates.documents, -scores, event))
     of, value, grade = event[order], scores[order], slates.grade[order]
     clicked = grade > 0
-    place = np.arange(len(order)) - slates.start[of]
+    position = np.arange(len(order)) - slates.start[of]
     # A group holds what scores alike in one slate.
     first = np.ones(len(order), np.bool_)
     first[1:] = (of[1:] != of[:-1]) | (value[1:] != value[:-1])
@@ -62,7 +62,7 @@ def ranks_of(slates: Judged, scores: Float32) -> Ranks:
     relevant = np.bincount(of[clicked], minlength=len(slates))
     start = np.concatenate([[0], np.cumsum(relevant)])
     irrelevant = np.diff(slates.start) - relevant
-    rank: Int64 = place[clicked] + 1
+    rank: Int64 = position[clicked] + 1
     return Ranks(start, rank, above[clicked], tied[clicked], grade[clicked], irrelevant)
 
 

@@ -53,8 +53,8 @@ def code_of(row: Row) -> str:
 
 def begun(kept: Path, row: Row, threads: int) -> Attempt:
     """Write down that threads have a part in the state of a row, which is kept there."""
-    place = kept / code_of(row)
-    return Attempt(place / _STATE, _threads_in_turn(place, threads))
+    path = kept / code_of(row)
+    return Attempt(path / _STATE, _threads_in_turn(path, threads))
 
 
 @contextmanager
@@ -73,9 +73,9 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
         Names the row in the log.
     """
     now = begun(kept, row, threads)
-    place = now.state.parent
+    path = now.state.parent
     for other in sorted(kept.glob("*")):
-        if other != place:
+        if other != path:
             log.warning(
                 "%s: %s was interrupted there under other code, which this one cannot go on from; "
                 "it begins anew. Go back to that code to use it, or remove that directory.",
@@ -86,17 +86,17 @@ def attempt(kept: Path, row: Row, threads: int, what: str) -> Iterator[Attempt]:
         yield now
     except BaseException as error:
         # What diverged would diverge again.
-        if isinstance(error, Diverged) or not _has_state(place):
-            remove(place)
+        if isinstance(error, Diverged) or not _has_state(path):
+            remove(path)
         raise
-    remove(place)
+    remove(path)
 
 
-def remove(place: Path) -> None:
+def remove(path: Path) -> None:
     """Remove what one code has left of a row; what other code has left stays."""
-    shutil.rmtree(place, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):  # as long as something is left beside it
-        place.parent.rmdir()
+        path.parent.rmdir()
 
 
 _STATE, _THREADS = "state", "threads.json"
@@ -120,19 +120,19 @@ def alone(kept: Path, what: str) -> Iterator[None]:
         yield
 
 
-def _threads_in_turn(place: Path, threads: int) -> tuple[int, ...]:
+def _threads_in_turn(path: Path, threads: int) -> tuple[int, ...]:
     """Record the threads of an attempt, and return those of all attempts."""
-    file = place / _THREADS
+    file = path / _THREADS
     in_turn: list[int] = []
-    if _has_state(place) and file.exists():
-        remedy = f"Remove {place}, and the row begins anew."
-        in_turn = integrity.read_manifest(place, _THREADS, remedy)["in_turn"]
+    if _has_state(path) and file.exists():
+        remedy = f"Remove {path}, and the row begins anew."
+        in_turn = integrity.read_manifest(path, _THREADS, remedy)["in_turn"]
     if in_turn[-1:] != [threads]:
         in_turn = [*in_turn, threads]
-    place.mkdir(parents=True, exist_ok=True)
-    integrity.write_manifest(place, _THREADS, {"files": {}, "in_turn": in_turn}, durable=False)
+    path.mkdir(parents=True, exist_ok=True)
+    integrity.write_manifest(path, _THREADS, {"files": {}, "in_turn": in_turn}, durable=False)
     return tuple(in_turn)
 
 
-def _has_state(place: Path) -> bool:
-    return any(place.glob(f"{_STATE}*"))
+def _has_state(path: Path) -> bool:
+    return any(path.glob(f"{_STATE}*"))

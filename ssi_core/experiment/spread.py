@@ -77,8 +77,8 @@ def _tried(part: TrialPart) -> TrialResult:
     )
     options = FitOptions(threads=row.threads, checkpoint=part.state)
     with limited(row.threads):
-        went = auto.do(part.step, task, generator(row.seed), options)
-    return went._replace(curve=[])  # its file has it
+        result = auto.do(part.step, task, generator(row.seed), options)
+    return result._replace(curve=[])  # its file has it
 
 
 class Spread(Iterator[Part]):
@@ -158,16 +158,16 @@ class _Choice:
         self._open -= 1
         if self._open:
             return []
-        wents = [self._ends[one.number] for one in self._now]
-        for went in wents:
-            if isinstance(went, Exception):
-                log.warning("%s: %s; the row does its trials itself", self._row.label, went)
+        results = [self._ends[one.number] for one in self._now]
+        for result in results:
+            if isinstance(result, Exception):
+                log.warning("%s: %s; the row does its trials itself", self._row.label, result)
                 return []
-        return self._asked(cast(list[TrialResult], wents))
+        return self._asked(cast(list[TrialResult], results))
 
-    def _asked(self, wents: Any) -> list[TrialPart]:
+    def _asked(self, results: Any) -> list[TrialPart]:
         try:
-            steps = self._asking.send(wents)
+            steps = self._asking.send(results)
         except StopIteration:
             return []
         self._now = steps.now

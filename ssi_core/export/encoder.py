@@ -58,7 +58,7 @@ class Encoder:
             "query"; or "rescore", where only the first thousand are scored in full.
         """
         places, latent = self.vectors(text)
-        words = {self.names[place]: x for place, x in places.items()}
+        words = {self.names[position]: x for position, x in places.items()}
         plain = {(f"m_{w}" if x < 0 else w): abs(x) for w, x in words.items() if x}
         signed = {f"{'n' if x < 0 else 'p'}_{k}": abs(x) for k, x in enumerate(latent) if x}
         scale = 64 / max([64, *plain.values(), *signed.values()])

@@ -40,7 +40,7 @@ def _without(body: Any, absent: set[str]) -> Any:
 
 
 def write_encoder(
-    place: Path, fitted: FittedModel, parts: Sequence[Part], bodies: Mapping[str, Any]
+    path: Path, fitted: FittedModel, parts: Sequence[Part], bodies: Mapping[str, Any]
 ) -> None:
     """Write ``encoder.json`` and the two programs that read it, in Python and in JavaScript."""
     read = sorted({part.view for part in parts if not isinstance(part, Constant)})
@@ -55,9 +55,9 @@ def write_encoder(
         "parts": [_part(part) for part in parts],
         "bodies": dict(bodies),
     }
-    (place / FILE).write_bytes(sealed(model))
+    (path / FILE).write_bytes(sealed(model))
     for name in ("encoder.py", "encoder.js"):
-        program(name, place / name)
+        program(name, path / name)
 
 
 def _plain(view: View) -> TextView:

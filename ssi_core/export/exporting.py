@@ -135,10 +135,10 @@ def _parts(fitted: FittedModel) -> tuple[list[Part], str | None]:
 
 
 def _encoder(
-    place: Path, fitted: FittedModel, parts: Iterable[Part], bodies: dict[str, object]
+    path: Path, fitted: FittedModel, parts: Iterable[Part], bodies: dict[str, object]
 ) -> str | None:
     try:
-        write_encoder(place, fitted, list(parts), bodies)
+        write_encoder(path, fitted, list(parts), bodies)
     except BadInput as error:
         return str(error)
     return None

@@ -17,21 +17,21 @@ import numpy as np
 SUMS = "SHA256SUMS"
 
 
-def checked(place: Path) -> Path:
+def checked(path: Path) -> Path:
     """Return a directory of which every file is as it was written; see its ``SHA256SUMS``."""
     listed, sums = "", None
     try:
-        listed = (place / SUMS).read_text(encoding="utf-8")
+        listed = (path / SUMS).read_text(encoding="utf-8")
         names = [line.partition("  ")[2] for line in listed.splitlines()]
-        sums = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
+        sums = "".join(f"{_digest(path / name)}  {name}\n" for name in names)
     except (OSError, ValueError):
         pass
     if not listed or sums != listed:
         raise ValueError(
-            f"{place}: it was changed after it was written. Copy it from the export again, or "
+            f"{path}: it was changed after it was written. Copy it from the export again, or "
             "export the model anew (ssi export)."
         )
-    return place
+    return path
 
 
 def _digest(path: Path) -> str:
@@ -43,13 +43,13 @@ class Search:
     """Search of a directory ``index``; `ValueError` where it is not as it was written."""
 
     def __init__(self, index: str | Path) -> None:
-        place = checked(Path(index))
+        path = checked(Path(index))
         self.data, self.rows, self.ends = (
-            np.load(place / f"{name}.csc.index.npy", mmap_mode="r")
+            np.load(path / f"{name}.csc.index.npy", mmap_mode="r")
             for name in ("data", "indices", "indptr")
         )
-        self.columns = json.loads((place / "vocab.index.json").read_text(encoding="utf-8"))
-        lines = (place / "corpus.jsonl").read_text(encoding="utf-8").split("\n")
+        self.columns = json.loads((path / "vocab.index.json").read_text(encoding="utf-8"))
+        lines = (path / "corpus.jsonl").read_text(encoding="utf-8").split("\n")
         self.documents = [json.loads(line) for line in lines if line]
 
     def best(self, terms: Mapping[str, float], k: int = 10) -> list[tuple[int, float]]:

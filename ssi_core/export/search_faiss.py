@@ -22,21 +22,21 @@ CANDIDATES = 1000
 SUMS = "SHA256SUMS"
 
 
-def checked(place: Path) -> Path:
+def checked(path: Path) -> Path:
     """Return a directory of which every file is as it was written; see its ``SHA256SUMS``."""
     listed, sums = "", None
     try:
-        listed = (place / SUMS).read_text(encoding="utf-8")
+        listed = (path / SUMS).read_text(encoding="utf-8")
         names = [line.partition("  ")[2] for line in listed.splitlines()]
-        sums = "".join(f"{_digest(place / name)}  {name}\n" for name in names)
+        sums = "".join(f"{_digest(path / name)}  {name}\n" for name in names)
     except (OSError, ValueError):
         pass
     if not listed or sums != listed:
         raise ValueError(
-            f"{place}: it was changed after it was written. Copy it from the export again, or "
+            f"{path}: it was changed after it was written. Copy it from the export again, or "
             "export the model anew (ssi export)."
         )
-    return place
+    return path
 
 
 def _digest(path: Path) -> str:
@@ -48,13 +48,13 @@ class Search:
     """Search of a directory ``vectors``; `ValueError` where it is not as it was written."""
 
     def __init__(self, vectors: str | Path) -> None:
-        place = checked(Path(vectors))
-        self.latent = np.load(place / "latent.npy", mmap_mode="r")
+        path = checked(Path(vectors))
+        self.latent = np.load(path / "latent.npy", mmap_mode="r")
         self.index = faiss.IndexFlatIP(self.latent.shape[1])
         self.index.add(np.ascontiguousarray(self.latent))
-        has_words = (place / "words.npz").exists()
-        self.words = sparse.csc_array(sparse.load_npz(place / "words.npz")) if has_words else None
-        lines = (place / "documents.jsonl").read_text(encoding="utf-8").split("\n")
+        has_words = (path / "words.npz").exists()
+        self.words = sparse.csc_array(sparse.load_npz(path / "words.npz")) if has_words else None
+        lines = (path / "documents.jsonl").read_text(encoding="utf-8").split("\n")
         self.documents = [json.loads(line) for line in lines if line]
 
     def best(self, query: Mapping[str, Any], k: int = 10) -> list[tuple[int, float]]:

@@ -116,10 +116,10 @@ def seal_files(directory: Path) -> None:
     (directory / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
 
 
-def program(name: str, place: Path) -> None:
+def program(name: str, path: Path) -> None:
     """Copy a program of this package that runs by itself."""
     source = files("ssi_core.export").joinpath(name).read_text(encoding="utf-8")
-    place.write_text(source, encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,9 @@ def strings(texts: object) -> list[str]:
     if not isinstance(texts, Iterable):
         raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
     several = [texts] if isinstance(texts, str) else list(texts)
-    for place, one in enumerate(several):
+    for position, one in enumerate(several):
         if not isinstance(one, str):
-            raise BadInput(f"texts[{place}]: a {type(one).__name__}, expected str.")
+            raise BadInput(f"texts[{position}]: a {type(one).__name__}, expected str.")
     return several
 
 

@@ -140,8 +140,8 @@ class Fit:
         index = self.model.index(texts, out=out)
         if self.related is None:
             return index
-        place = None if out is None else Path(out).parent / RELATED / "index"
-        return index.relating(self.related.model.index(texts, out=place))
+        path = None if out is None else Path(out).parent / RELATED / "index"
+        return index.relating(self.related.model.index(texts, out=path))
 
     def save(self, directory: str | Path) -> Index:
         """Write the model and in it the index of the documents.

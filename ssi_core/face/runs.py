@@ -47,8 +47,8 @@ def ranker_of(run: Any, task: Task) -> Ranker:
     """
     if isinstance(run, str | Path):
         return Ranker("trec_run", runs=[str(run)]).fit(task)
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "run.trec"
+    with tempfile.TemporaryDirectory() as path:
+        file = Path(path) / "run.trec"
         with file.open("w", encoding="utf-8") as out:
             for query, document, score in _lines(run):
                 out.write(f"{escape(query)} Q0 {escape(document)} 0 {score!r} run\n")

@@ -150,8 +150,8 @@ class Task:
             ranked=ranked,
         )
         with progress.shown("task") as on_progress:
-            place = None if out is None else Path(out)
-            return cls(build_task(docs.path, place, spec=spec, progress=on_progress))
+            path = None if out is None else Path(out)
+            return cls(build_task(docs.path, path, spec=spec, progress=on_progress))
 
     @classmethod
     def open(cls, directory: str | Path) -> Task:

@@ -115,7 +115,7 @@ class Bm25F(Model):
             "settings": np.array(first),
         }
         fit = fitted(self, task, arrays)
-        several = [place for place, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
+        several = [position for position, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
         return self._chosen(task, fit, several, options) if several else fit
 
     def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
@@ -141,9 +141,9 @@ class Bm25F(Model):
         best = values(settings)
         for _ in range(2):
             before = settings
-            for place in several:
-                rivals = [_with(settings, place, value) for value in getattr(self, names[place])]
-                rivals = [rival for rival in rivals if rival[place] != settings[place]]
+            for offset in several:
+                rivals = [_with(settings, offset, value) for value in getattr(self, names[offset])]
+                rivals = [rival for rival in rivals if rival[offset] != settings[offset]]
                 reached = [values(rival) for rival in rivals]
                 n = int(np.argmax([one.mean() for one in reached]))
                 if is_clearly_higher(reached[n], best):
@@ -189,8 +189,8 @@ class Bm25F(Model):
             return dict(_scores_by_field(fitted, counts, short))
         weights, norms = _weights_and_norms(fitted, counts, short)
         return {
-            name: scaled(rows, weights[place] / norms[:, place])
-            for place, (name, rows) in enumerate(_by_field(counts, short))
+            name: scaled(rows, weights[position] / norms[:, position])
+            for position, (name, rows) in enumerate(_by_field(counts, short))
         }
 
 
@@ -213,8 +213,8 @@ def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:
     each = weights / norms
     # "counts" has the words of the document's own short fields, too.
     x = scaled(counts, each[:, 0])
-    for place, name in enumerate(SHORT, 1):
-        scale = each[:, place] - each[:, 0] if name in OWN else each[:, place]
+    for number, name in enumerate(SHORT, 1):
+        scale = each[:, number] - each[:, 0] if name in OWN else each[:, number]
         x = x + scaled(of_field(short, name), scale)
     return _without_zeros(x)
 
@@ -234,10 +234,10 @@ def _scores_by_field(
     """Yield each field and its weighted BM25, CSR float64 (n, words)."""
     weights, norms = _weights_and_norms(fitted, counts, short)
     k1 = settings_of(fitted)["k1"]
-    for place, (name, rows) in enumerate(_by_field(counts, short)):
-        floor = np.repeat(k1 * norms[:, place], np.diff(rows.indptr))
+    for position, (name, rows) in enumerate(_by_field(counts, short)):
+        floor = np.repeat(k1 * norms[:, position], np.diff(rows.indptr))
         data = (k1 + 1) * rows.data / (floor + rows.data)
-        data *= weights[place] * fitted.arrays["idf"][place, rows.indices].astype(np.float64)
+        data *= weights[position] * fitted.arrays["idf"][position, rows.indices].astype(np.float64)
         yield name, sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 

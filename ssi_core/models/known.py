@@ -29,6 +29,6 @@ def places_of(
     keys = fingerprints(texts)
     if len(known) == 0:
         return np.zeros(len(keys), np.intp), np.zeros(len(keys), np.bool_)
-    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
-    present: NDArray[np.bool_] = known[places] == keys
-    return places, present
+    positions = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    present: NDArray[np.bool_] = known[positions] == keys
+    return positions, present

@@ -247,13 +247,13 @@ def _require_workers(client: Client, address: str) -> None:
 
 def _require_likeness(client: Client, likeness: Likeness, stage: Stage[Any, Any]) -> None:
     """Refuse workers with other versions, code or files."""
-    place = stage.place.resolve()
-    place.mkdir(parents=True, exist_ok=True)
-    mark = place / f".seen-{secrets.token_hex(8)}"
+    directory = stage.place.resolve()
+    directory.mkdir(parents=True, exist_ok=True)
+    mark = directory / f".seen-{secrets.token_hex(8)}"
     inputs = tuple((path.resolve(), path.stat().st_size) for path in stage.inputs)
     mark.touch()
     try:
-        seen = Seen(place, mark.name, inputs)
+        seen = Seen(directory, mark.name, inputs)
         answers = client.run(_faults, likeness, seen, on_error="return")
     finally:
         mark.unlink()

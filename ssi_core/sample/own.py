@@ -91,9 +91,9 @@ def _clicks(anchors: pl.DataFrame) -> pl.DataFrame:
 
 def _require_free(directory: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
-        place = directory / name
-        if place.exists() and (not place.is_file() or place.read_bytes() != text.encode()):
+        path = directory / name
+        if path.exists() and (not path.is_file() or path.read_bytes() != text.encode()):
             raise Refused(
-                f"{place}: it exists and holds something else. Name another directory with --out, "
+                f"{path}: it exists and holds something else. Name another directory with --out, "
                 "or replace it with --force."
             )

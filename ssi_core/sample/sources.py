@@ -70,11 +70,11 @@ class SampleMates(Sample):
             self._edition(dump, progress).read(progress=progress).path
             for dump in (JAPANESE_DUMP, ENGLISH_DUMP)
         )
-        place = self._directory(progress)
+        path = self._directory(progress)
         return Mates(
-            langlinks=place / LANGLINKS,
+            langlinks=path / LANGLINKS,
             corpora=(queries, documents),
-            dictionary=place / DICTIONARY,
+            dictionary=path / DICTIONARY,
             processes=self.processes,
         )
 
@@ -90,8 +90,8 @@ class SampleClicks(Sample):
         from ssi_core.sample.encyclopedia import CLICKS, CLICKS_MAP, ENGLISH_DUMP
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
-        place = self._directory(progress)
-        return Clicks(paths=(place / CLICKS,), map=place / CLICKS_MAP, queries=pages)
+        path = self._directory(progress)
+        return Clicks(paths=(path / CLICKS,), map=path / CLICKS_MAP, queries=pages)
 
 
 class SampleQueryLog(Source):

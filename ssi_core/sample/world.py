@@ -202,8 +202,8 @@ def _turned(concept: int, step: int) -> int:
     return _within(concept, (concept + step) % CONCEPTS_A_SUBJECT)
 
 
-def _within(concept: int, place: int) -> int:
-    return concept // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT + place
+def _within(concept: int, position: int) -> int:
+    return concept // CONCEPTS_A_SUBJECT * CONCEPTS_A_SUBJECT + position
 
 
 def _english_title(word: str, kind: str, entity: str, form: int) -> str:
@@ -276,7 +276,7 @@ def plan_world(documents: int, seed: int) -> World:
 
 def _draw_focal(primary: NDArray[np.int16], rng: np.random.Generator) -> NDArray[np.int16]:
     documents = len(primary)
-    subject, place = np.divmod(primary, CONCEPTS_A_SUBJECT)
+    subject, position = np.divmod(primary, CONCEPTS_A_SUBJECT)
     focal = np.full((documents, 4), -1, np.int16)
     focal[:, 0] = primary
     count = rng.choice([2, 3, 4], p=[0.3, 0.4, 0.3], size=documents)
@@ -284,7 +284,7 @@ def _draw_focal(primary: NDArray[np.int16], rng: np.random.Generator) -> NDArray
         near = rng.random(documents) < 0.7
         # Far steps are 4, 7, 10 in the first column, 5, 8, 11 and 6, 9, 12 in the others: distinct.
         far = step + 3 + 3 * rng.integers(3, size=documents)
-        chosen = (place + np.where(near, step, far)) % CONCEPTS_A_SUBJECT
+        chosen = (position + np.where(near, step, far)) % CONCEPTS_A_SUBJECT
         focal[:, column] = np.where(column < count, subject * CONCEPTS_A_SUBJECT + chosen, -1)
     return focal
 

@@ -91,10 +91,10 @@ def _by_words(words: Csr, some: slice) -> tuple[Int32, Float32]:
     """Return the distinct words of some queries, with a row of weights for each word."""
     starts = words.indptr[some.start : some.stop + 1]
     entries = slice(starts[0], starts[-1])
-    met, place = np.unique(words.indices[entries], return_inverse=True)
+    met, position = np.unique(words.indices[entries], return_inverse=True)
     weights = np.zeros((len(met), LANES), np.float32)
     lane = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    np.add.at(weights, (place, lane), words.data[entries])
+    np.add.at(weights, (position, lane), words.data[entries])
     return read_only(met), weights
 
 

@@ -92,12 +92,12 @@ class Formula(ABC, Generic[Q]):
         Those of a few queries at a time, whose scores with all documents are made.
         """
         scores = np.zeros(len(query_row), np.float32)
-        distinct, place = np.unique(query_row, return_inverse=True)
+        distinct, position = np.unique(query_row, return_inverse=True)
         size = max(1, ROWS_BYTES // (12 * self.ready.count))
         for first in range(0, len(distinct), size):
             block = self.scores(queries.take(distinct[first : first + size]))
-            pairs = np.flatnonzero((place >= first) & (place < first + size))
-            scores[pairs] = block[place[pairs] - first, document_row[pairs]]
+            pairs = np.flatnonzero((position >= first) & (position < first + size))
+            scores[pairs] = block[position[pairs] - first, document_row[pairs]]
         return scores
 
 

@@ -91,13 +91,13 @@ def pairs_of(
     order = np.argsort(query_row, kind="stable")
     for part in _few(queries, 0, len(queries)):
         bounds = np.searchsorted(query_row, [part.start, part.stop], sorter=order)
-        places = order[bounds[0] : bounds[1]]
-        distinct, row = np.unique(query_row[places], return_inverse=True)
-        added = np.zeros(len(places), np.float32)
+        positions = order[bounds[0] : bounds[1]]
+        distinct, row = np.unique(query_row[positions], return_inverse=True)
+        added = np.zeros(len(positions), np.float32)
         met = _met(queries, distinct)
         rows_met = np.asarray(row, np.int32)
-        _add_pairs(met, documents.sparse, rows_met, document_row[places], added, threads)
-        scores[places] += added
+        _add_pairs(met, documents.sparse, rows_met, document_row[positions], added, threads)
+        scores[positions] += added
     return scores
 
 

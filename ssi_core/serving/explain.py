@@ -318,7 +318,7 @@ def _projected_words(fitted: FittedModel, query: Inner, document: Vectors) -> tu
 
 def _by_name(names: Sequence[str], rows: Float64) -> _Words:
     """Add up the rows of columns with the same name."""
-    words = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    words = {name: position for position, name in enumerate(dict.fromkeys(names))}
     vectors = np.zeros((len(words), rows.shape[1]))
     np.add.at(vectors, [words[name] for name in names], rows)
     return _Words({}, words, vectors)
@@ -343,7 +343,7 @@ def _unexplained(fitted: FittedModel) -> BadInput:
 def _blocks(left: _Words, right: _Words) -> Iterator[tuple[list[str], list[str], Float64]]:
     """Yield the products of some query words with all words of the document."""
     documents = list(dict.fromkeys([*right.dense, *right.sparse]))
-    column = {word: place for place, word in enumerate(documents)}
+    column = {word: position for position, word in enumerate(documents)}
     queries = list(dict.fromkeys([*left.dense, *left.sparse]))
     size = max(1, _PARTS // max(1, len(documents)))
     for start in range(0, len(queries), size):

@@ -268,10 +268,10 @@ def _write_vectors(
             vectors = refuse_nan(fitted.embed_documents(documents.take(rows)), str(path))
             several = _several(vectors)
             places = [path / _FUSED / str(number) for number in range(len(several))] or [path]
-            for place, part in zip(places, several or (vectors,), strict=True):
-                if place not in writers:
-                    writers[place] = _VectorWriter(place, part, len(documents), storage, files)
-                writers[place].write(rows, part)
+            for offset, part in zip(places, several or (vectors,), strict=True):
+                if offset not in writers:
+                    writers[offset] = _VectorWriter(offset, part, len(documents), storage, files)
+                writers[offset].write(rows, part)
             if progress is not None:
                 progress(rows.stop / len(documents), f"{rows.stop} documents indexed")
 

@@ -140,7 +140,7 @@ def write_passages(
     directory.mkdir()
     starts = GrowingArray(directory / "starts.npy", np.int64)
     packed = GrowingArray(directory / "packed.npy", np.uint8)
-    place, rows = 0, 0
+    position, rows = 0, 0
     starts.append(np.zeros(1))
     for part in parts:
         frame = _read(part, None if names is None else names[rows:])
@@ -151,8 +151,8 @@ def write_passages(
                 if rest != _shown("", *short):
                     data += _packed(rest)
                 packed.append(np.frombuffer(data, np.uint8))
-                place += len(data)
-                starts.append(np.array([place]))
+                position += len(data)
+                starts.append(np.array([position]))
         rows += len(frame)
     starts.close()
     packed.close()

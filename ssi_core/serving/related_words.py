@@ -56,8 +56,8 @@ def related_words(
     parts = words.weights.data * (words.embedding[columns] @ query.dense[0])
     for row, (found, score) in enumerate(zip(none, scores, strict=True)):
         own = slice(starts[row], starts[row + 1])
-        for place in np.argsort(-parts[own])[: MOST + len(known)].tolist():
-            part, word = float(parts[own][place]), words.view.words[int(columns[own][place])]
+        for position in np.argsort(-parts[own])[: MOST + len(known)].tolist():
+            part, word = float(parts[own][position]), words.view.words[int(columns[own][position])]
             if word.rstrip(PRIME) in known:
                 continue
             if part < LEAST * score or part < _LIGHT * max(found.values(), default=0):

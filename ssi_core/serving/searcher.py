@@ -260,8 +260,8 @@ class Searcher:
             order, falls = reorder(scores[begin : begin + len(head)])
             begin += len(head)
             first = [
-                head[place]._replace(score=score)
-                for place, score in zip(order.tolist(), falls.tolist(), strict=True)
+                head[position]._replace(score=score)
+                for position, score in zip(order.tolist(), falls.tolist(), strict=True)
             ]
             lowest = float(below(falls))
             last = [one._replace(score=lowest - n) for n, one in enumerate(rest, 1)]
@@ -377,10 +377,10 @@ def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
     BadInput
         There is no model, no index, or the two do not belong together.
     """
-    place, fitted = index_of(directory, index), load_model(model_in(directory))
-    if place is None:
+    path, fitted = index_of(directory, index), load_model(model_in(directory))
+    if path is None:
         raise BadInput(lacking(index or directory, "index"))
-    return Searcher(fitted, open_index(place))
+    return Searcher(fitted, open_index(path))
 
 
 def index_of(directory: Path, index: Path | None = None) -> Path | None:

@@ -137,7 +137,7 @@ class Shown:
 
     def _having(self, words: Collection[str]) -> list[str]:
         places = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
-        return [name for place, name in enumerate(SHORT) if place in places]
+        return [name for position, name in enumerate(SHORT) if position in places]
 
     def _stemmed(self) -> list[tuple[str, str]]:
         if self._stems is None:
@@ -147,7 +147,7 @@ class Shown:
 
 def _beside(shown: Snippet, related: Mapping[str, float]) -> tuple[tuple[int, int], ...]:
     """Return where related words stand in what is shown, apart from what is marked there."""
-    marked = {place for mark in shown.marks for place in range(*mark)}
+    marked = {position for mark in shown.marks for position in range(*mark)}
     words = _heavy(related, lambda: stems_of(shown.text))
     found = [(a, b) for a, b, _ in Searchable(shown.text).occurrences(words)]
     return _merged([(a, b) for a, b in found if marked.isdisjoint(range(a, b))])

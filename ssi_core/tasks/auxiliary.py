@@ -88,17 +88,17 @@ def write_auxiliary_pairs(builder: TaskBuilder) -> Mapping[str, Names]:
     if builder.spec.auxiliary:
         builder.counts[AUXILIARY] = counts
     for kind in builder.spec.auxiliary:
-        place = place_of(builder.path, kind)
-        place.mkdir(parents=True)
+        path = place_of(builder.path, kind)
+        path.mkdir(parents=True)
         facts = counts[kind] = {}
         if kind in (ANCHORS, TITLES):
             named = divided.names(kind)
-            facts["pairs"], facts["queries"], names[kind] = write_names(builder, place, named)
+            facts["pairs"], facts["queries"], names[kind] = write_names(builder, path, named)
             facts |= divided.skipped[kind]
         else:
             rows, sides = divided.pairs(kind)
             seen = np.where(sides == TEST, NO_SIDE, sides)
-            facts["pairs"] = write_pairs(place / PAIRS, rows, seen)
+            facts["pairs"] = write_pairs(path / PAIRS, rows, seen)
         if not facts["pairs"][SPLITS[TRAIN]]:
             raise BadInput(
                 f"{builder.collection.path}: auxiliary={kind!r}: none of its pairs is left to "
@@ -112,14 +112,14 @@ def write_auxiliary_queries(
 ) -> None:
     """Write the queries of each kind, in the words of the documents."""
     for kind in builder.spec.auxiliary:
-        place, facts = place_of(builder.path, kind), builder.counts[AUXILIARY][kind]
+        path, facts = place_of(builder.path, kind), builder.counts[AUXILIARY][kind]
         if kind in names:
-            write_name_queries(builder, place, names[kind], view)
+            write_name_queries(builder, path, names[kind], view)
         elif kind == LINK:
-            write_two_sided(builder, place, view)
+            write_two_sided(builder, path, view)
         else:
             facts |= write_keyword_queries(
-                place,
+                path,
                 builder.documents.select("id", "title"),
                 load_csr(matrix_path(builder.path / MATRICES, COUNTS)),
                 view.statistics,

@@ -27,8 +27,8 @@ from ssi_core import collection as collections
 from ssi_core.collection import INGEST, Collection
 from ssi_core.remedies import typed
 from ssi_core.tasks.click_sides import with_sides, with_sides_of
-from ssi_core.tasks.exposure import WEIGHTS, count_exposure
 from ssi_core.tasks.frozen import excluded_pairs
+from ssi_core.tasks.impressions import WEIGHTS, count_impressions
 from ssi_core.tasks.judged import read_judgements, write_test_lists
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.queries import write_exclude
@@ -181,7 +181,7 @@ class _Events:
             how = (self.spec.division, self.spec.split_seed, self.where)
             return self._before_test(with_sides_of(others, rows, *how))
 
-        return count_exposure(self.where, rows, prepare)
+        return count_impressions(self.where, rows, prepare)
 
     def _bar_frozen(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Take rows of pairs of frozen sets off the sides that are trained on."""

@@ -103,9 +103,9 @@ def counted_texts(
         yield from _read(part.place)
 
 
-def _read(place: Path) -> Iterator[Counted]:
-    integrity.open_sealed(place, _SEALED, "counts", f"Remove {place}.")
-    for batch in sorted(path for path in place.iterdir() if path.is_dir()):
+def _read(directory: Path) -> Iterator[Counted]:
+    integrity.open_sealed(directory, _SEALED, "counts", f"Remove {directory}.")
+    for batch in sorted(path for path in directory.iterdir() if path.is_dir()):
         indptr, words, counts = (
             load_array(batch / f"{name}.npy", mapped=False) for name in _ARRAYS
         )

@@ -90,15 +90,15 @@ def freeze(
     settings: dict[str, Any] = {"queries": queries, "pool": pool, "split_seed": split_seed}
     settings |= {"draw": draw, "relevant": linked.relevant}
     parents = {"collection": linked.key} | ({} if before is None else {"since": before.key})
-    place = Path(source)
+    path = Path(source)
     # Facts of the day, which make no other set.
-    facts = {"source": str(place.resolve()), "drawn": (now or datetime.now(UTC)).isoformat()}
+    facts = {"source": str(path.resolve()), "drawn": (now or datetime.now(UTC)).isoformat()}
 
     def make(building: store.Building) -> None:
         tested = linked.tested(split_seed)
         if not tested.any():
             raise BadInput(
-                f"{place}: none of its {len(linked.pairs)} links is on the test side, so that "
+                f"{path}: none of its {len(linked.pairs)} links is on the test side, so that "
                 "nothing is relevant to anything. Take a collection with more links, or with "
                 "judgements, clicks or translations."
             )

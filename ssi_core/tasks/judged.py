@@ -142,15 +142,15 @@ def write_judged(builder: TaskBuilder, view: TextView) -> dict[str, Any]:
     untitled = documents["title"] == documents["id"]
     titles = documents.select(pl.when(untitled).then(pl.lit("")).otherwise("title").alias("title"))
     tokens = known = 0
-    for place, ids, texts in (
+    for directory, ids, texts in (
         (path, judged_queries["id"], judged_queries["text"]),
         (path / TITLES, documents["id"], titles["title"]),
     ):
-        place.mkdir(exist_ok=True)
+        directory.mkdir(exist_ok=True)
         counts = view.transform(texts.to_list())
         weightings = [Weighting(COUNTS), *spec.weightings]
-        write_queries(place, ids, texts, [counts], view.statistics, weightings)
-        if place is path:
+        write_queries(directory, ids, texts, [counts], view.statistics, weightings)
+        if directory is path:
             tokens = sum(len(tokenize(text, view.language)) for text in texts)
             known = int(counts.sum())
     return {

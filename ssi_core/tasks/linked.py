@@ -139,17 +139,17 @@ def relevant_in(collection: Collection, wanted: str | None = None) -> str:
     return wanted
 
 
-def read_linked(place: Path, relevant: str | None = None) -> Linked:
+def read_linked(path: Path, relevant: str | None = None) -> Linked:
     """Read what a frozen set is drawn from, but for its texts.
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Directory of a collection.
     relevant : str or None
         What is relevant to a query; None: see `relevant_in`.
     """
-    collection = open_collection(place)
+    collection = open_collection(path)
     relevant = relevant_in(collection, relevant)
     known_by = "id" if relevant == CLICK else "title"
     documents = _side(collection, "documents", known_by)

@@ -66,11 +66,11 @@ def write_anchored(builder: TaskBuilder) -> None:
 
 def read_anchored(task: Path, side: str) -> pl.DataFrame:
     """Read wordings of links on a side, ``text``, and the rows of their documents, ``d``."""
-    place = task / ANCHORED
-    if not place.exists():
+    path = task / ANCHORED
+    if not path.exists():
         return pl.DataFrame(schema={"text": pl.String, "d": pl.List(pl.Int32)})
-    with files.reading(place):
-        frame = pl.read_parquet(place, glob=False).filter(side=SPLITS.index(side))
+    with files.reading(path):
+        frame = pl.read_parquet(path, glob=False).filter(side=SPLITS.index(side))
         return frame.group_by("text", maintain_order=True).agg("d")
 
 
@@ -87,7 +87,7 @@ def write_self(builder: TaskBuilder) -> Reading:
     return Reading.of_all(builder)
 
 
-def write_name_queries(builder: TaskBuilder, place: Path, names: Names, view: TextView) -> None:
+def write_name_queries(builder: TaskBuilder, path: Path, names: Names, view: TextView) -> None:
     """Write names as queries of a directory, in the views of the documents."""
 
     def counts() -> Iterator[TextMatrix]:
@@ -95,7 +95,7 @@ def write_name_queries(builder: TaskBuilder, place: Path, names: Names, view: Te
             yield view.transform(names.texts[first : first + _AT_ONCE].to_list())
 
     weightings = [Weighting(COUNTS), *builder.spec.weightings]
-    write_queries(place, names.keys, names.texts, counts(), view.statistics, weightings)
+    write_queries(path, names.keys, names.texts, counts(), view.statistics, weightings)
 
 
 def without_titles(
@@ -118,14 +118,14 @@ def without_titles(
     >>> list(without_titles(texts, pl.Series(["Apollo 11", "Mercury (planet)"])))
     [[b"  was flown by  's crew."], [b'  is a planet.']]
     """
-    place = 0
+    position = 0
     for block in blocks:
         for number, text in enumerate(block):
-            row, field = divmod(place + number, fields)
+            row, field = divmod(position + number, fields)
             if field == 0:
                 cut = _pattern(titles[row]).sub(" ", text.decode(errors="replace"))
                 block[number] = cut.encode()
-        place += len(block)
+        position += len(block)
         yield block
 
 
@@ -147,10 +147,10 @@ def anchors_of(builder: TaskBuilder, skipped: dict[str, Any], *by: str) -> pl.Da
     by : str
         "text", "target" and perhaps "source"; weights are summed over the others.
     """
-    place = builder.collection.relation(ANCHOR)
+    path = builder.collection.relation(ANCHOR)
     with files.reading(builder.collection.path, INGEST):
         anchors = (
-            pl.scan_parquet(place, glob=False)
+            pl.scan_parquet(path, glob=False)
             .group_by(*by)
             .agg(pl.col("weight").cast(pl.Float64).sum())
             .collect(engine="streaming")
@@ -205,7 +205,7 @@ def _write(builder: TaskBuilder, rows: pl.DataFrame) -> Reading:
 
 
 def write_names(
-    builder: TaskBuilder, place: Path, rows: pl.DataFrame
+    builder: TaskBuilder, path: Path, rows: pl.DataFrame
 ) -> tuple[dict[str, int], dict[str, int], Names]:
     """Write the pairs of names with documents into a directory.
 
@@ -221,10 +221,10 @@ def write_names(
     keys = rows["key"].unique().sort()
     targets = _places(rows["key"], keys)
     pairs = rows.select("d", "weight", "side", q=targets, grade=pl.lit(None, pl.Float64))
-    counts = write_pairs_of(place / PAIRS, pairs)
+    counts = write_pairs_of(path / PAIRS, pairs)
     sides = rows.unique("key")["side"]
     queries = {name: int((sides == side).sum()) for side, name in enumerate(SPLITS)}
-    write_exclude(place, np.empty((0, 2), np.int32), len(keys), len(builder.documents))
+    write_exclude(path, np.empty((0, 2), np.int32), len(keys), len(builder.documents))
     return counts, queries, Names(keys, _spelled(rows)["text"])
 
 
@@ -239,8 +239,8 @@ def _places(names: pl.Series, keys: pl.Series) -> Int32:
     """Return the place of each name among sorted keys."""
     numbered = keys.to_frame("key").with_row_index("q")
     joined = names.to_frame("key").join(numbered, on="key", how="left", maintain_order="left")
-    places: Int32 = joined["q"].to_numpy().astype(np.int32)
-    return places
+    positions: Int32 = joined["q"].to_numpy().astype(np.int32)
+    return positions
 
 
 def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:

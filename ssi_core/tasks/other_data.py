@@ -35,7 +35,7 @@ class Unseen(NamedTuple):
 
 def texts_for(
     fitted: Fitted,
-    place: Path,
+    path: Path,
     *,
     queries: int | None = None,
     relevant: str | None = None,
@@ -47,7 +47,7 @@ def texts_for(
     ----------
     fitted : Fitted
         Its own views read the texts.
-    place : Path
+    path : Path
         A frozen set, or a collection: of one with judgements all are taken, of another a frozen
         set is drawn and kept in the store.
     queries : int or None
@@ -63,39 +63,39 @@ def texts_for(
         The model does not read such texts (`unseen.require_known`), or has nothing to say of them;
         or there is no such column.
     """
-    if _is_judged(place, relevant):
-        collection = open_collection(place)
+    if _is_judged(path, relevant):
+        collection = open_collection(path)
         raw = Raw.of(collection)
-        unknown = require_known(raw, fitted, place)
+        unknown = require_known(raw, fitted, path)
         task = judged.open_collection(collection, raw, fitted)
     else:
-        frozen, source = _frozen_of(place, queries, relevant)
+        frozen, source = _frozen_of(path, queries, relevant)
         raw = raw_of(frozen)
-        unknown = require_known(raw, fitted, place)
+        unknown = require_known(raw, fitted, path)
         task = open_frozen(frozen, fitted, source)
-    require_scores(task, fitted, place)
+    require_scores(task, fitted, path)
     for side, share in unknown.items():
         if share > MOST_UNKNOWN:
             logger.warning(
                 "%s: %.0f %% of the words of the %s are unknown to this model: most of their text "
-                "takes no part in the scores.", place, 100 * share, side,
+                "takes no part in the scores.", path, 100 * share, side,
             )  # fmt: skip
-    return Unseen(task if by is None else marked_by(task, raw.labels, by, place), unknown)
+    return Unseen(task if by is None else marked_by(task, raw.labels, by, path), unknown)
 
 
-def _is_judged(place: Path, relevant: str | None) -> bool:
+def _is_judged(path: Path, relevant: str | None) -> bool:
     """Tell whether the judgements of a collection are wanted, and there."""
-    if store.read(place).kind == KIND:
+    if store.read(path).kind == KIND:
         if relevant is not None:
             raise BadInput(
-                f"{place} is a frozen set, whose answers are chosen. Leave --relevant out."
+                f"{path} is a frozen set, whose answers are chosen. Leave --relevant out."
             )
         return False
-    return relevant in (None, JUDGEMENT) and JUDGEMENT in open_collection(place).relevant
+    return relevant in (None, JUDGEMENT) and JUDGEMENT in open_collection(path).relevant
 
 
-def _frozen_of(place: Path, queries: int | None, relevant: str | None) -> tuple[Path, Path | None]:
+def _frozen_of(path: Path, queries: int | None, relevant: str | None) -> tuple[Path, Path | None]:
     """Return the frozen set of a place, and what it is drawn from; the set itself if it is one."""
-    if store.read(place).kind == KIND:
-        return place, None
-    return freeze(place, queries=queries, relevant=relevant).path, place
+    if store.read(path).kind == KIND:
+        return path, None
+    return freeze(path, queries=queries, relevant=relevant).path, path

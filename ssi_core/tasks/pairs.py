@@ -107,10 +107,10 @@ def write_pairs(directory: Path, rows: Int32, sides: Splits) -> dict[str, int]:
 
 def write_side(path: Path, side: str, pairs: Pairs) -> None:
     """Write the pairs of a judged side over those that are there."""
-    place = path / PAIRS
-    np.save(place / f"{side}.npy", pairs.rows)
+    directory = path / PAIRS
+    np.save(directory / f"{side}.npy", pairs.rows)
     for name in ("weight", "grade", _NOT_RELEVANT):
-        np.save(place / f"{side}_{name}.npy", getattr(pairs, name))
+        np.save(directory / f"{side}_{name}.npy", getattr(pairs, name))
 
 
 def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
@@ -118,37 +118,37 @@ def load_pairs(path: Path, side: str, weighing: Weights = "clicks") -> Pairs:
 
     A side that knows what is not relevant is one of judged lists.
     """
-    place = path / PAIRS
-    rows = load_array(place / f"{side}.npy")
-    weight, grade = (_of_pairs(place / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
+    folder = path / PAIRS
+    rows = load_array(folder / f"{side}.npy")
+    weight, grade = (_of_pairs(folder / f"{side}_{name}.npy", rows) for name in ("weight", "grade"))
     pairs = Pairs(rows, weight, grade, shown=load_lists(path / SHOWN / side), weighing=weighing)
-    judged = place / f"{side}_{_NOT_RELEVANT}.npy"
+    judged = folder / f"{side}_{_NOT_RELEVANT}.npy"
     if not judged.exists():
         return pairs
     return replace(pairs, not_relevant=load_array(judged), listed=True)
 
 
-def _of_pairs(place: Path, rows: Int32) -> Float32:
+def _of_pairs(path: Path, rows: Int32) -> Float32:
     """Load a number for each pair; 1 where there is no file."""
-    if not place.exists():
+    if not path.exists():
         return np.ones(len(rows), np.float32)
-    numbers: Float32 = load_array(place)
+    numbers: Float32 = load_array(path)
     if numbers.shape != (len(rows),):
-        raise BadInput(f"{place}: {len(numbers)} numbers of {len(rows)} pairs. {files.MAKE_AGAIN}")
+        raise BadInput(f"{path}: {len(numbers)} numbers of {len(rows)} pairs. {files.MAKE_AGAIN}")
     return numbers
 
 
-def write_lists(place: Path, lists: Judged) -> None:
+def write_lists(path: Path, lists: Judged) -> None:
     """Write lists of documents for queries."""
-    place.mkdir(parents=True)
+    path.mkdir(parents=True)
     for one in fields(lists):
-        np.save(place / f"{one.name}.npy", getattr(lists, one.name))
+        np.save(path / f"{one.name}.npy", getattr(lists, one.name))
 
 
-def load_lists(place: Path) -> Judged:
+def load_lists(path: Path) -> Judged:
     """Open lists of documents for queries; none where nothing was shown."""
     names = [one.name for one in fields(Judged)]
-    return Judged(*(load_array(place / f"{name}.npy") for name in names if place.exists()))
+    return Judged(*(load_array(path / f"{name}.npy") for name in names if path.exists()))
 
 
 def follow(query: Int32, source: Int32, links: Int32) -> Int32:
@@ -168,8 +168,8 @@ def follow(query: Int32, source: Int32, links: Int32) -> Int32:
     begin = np.searchsorted(links[:, 0], source)
     lengths = np.searchsorted(links[:, 0], source, side="right") - begin
     ends = np.cumsum(lengths)
-    place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
-    return np.column_stack([np.repeat(query, lengths), links[place, 1]]).astype(np.int32)
+    position = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
+    return np.column_stack([np.repeat(query, lengths), links[position, 1]]).astype(np.int32)
 
 
 def keys(rows: NDArray[np.integer]) -> Int64:

@@ -80,18 +80,18 @@ def _write_side(
     return counted
 
 
-def write_two_sided(builder: TaskBuilder, place: Path, view: TextView) -> None:
+def write_two_sided(builder: TaskBuilder, path: Path, view: TextView) -> None:
     """Write how documents are read as queries, where that differs.
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Directory of the task, or of one beside it.
     """
     two_sided = [weighting for weighting in builder.spec.weightings if weighting.two_sided]
     if two_sided:
         write_views(
-            place / QUERY_MATRICES,
+            path / QUERY_MATRICES,
             view.statistics,
             two_sided,
             builder.progress,

@@ -79,9 +79,9 @@ def _numbered(builder: TaskBuilder) -> tuple[Int32, Mask]:
     rows = joined.select("source_row", "target_row").sort(pl.all()).to_numpy()
     kept = np.zeros(len(builder.queries), np.bool_)
     kept[rows[:, 0]] = True
-    place = np.cumsum(kept) - 1
+    position = np.cumsum(kept) - 1
     builder.skipped["queries_without_translation"] = int(np.count_nonzero(~kept))
-    return np.column_stack([place[rows[:, 0]], rows[:, 1]]).astype(np.int32), kept
+    return np.column_stack([position[rows[:, 0]], rows[:, 1]]).astype(np.int32), kept
 
 
 def _bar(

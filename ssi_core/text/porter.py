@@ -130,9 +130,9 @@ def _last(word: str) -> str:
 def _consonants(word: str) -> list[bool]:
     """Tell for each letter whether it is a consonant; ``y`` is one unless it follows one."""
     kinds: list[bool] = []
-    for place, letter in enumerate(word):
+    for position, letter in enumerate(word):
         if letter == "y":
-            kinds.append(place == 0 or not kinds[-1])
+            kinds.append(position == 0 or not kinds[-1])
         else:
             kinds.append(letter not in "aeiou")
     return kinds

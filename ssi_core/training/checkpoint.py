@@ -55,7 +55,7 @@ class Log:
 
     def prune(self) -> None:
         """Forget what neither the best nor the live array is made of."""
-        wholes = [place for place, part in enumerate(self.parts) if len(part) == 1]
+        wholes = [position for position, part in enumerate(self.parts) if len(part) == 1]
         last = wholes[-1]
         if last >= self.best:
             first = max((place for place in wholes if place < self.best), default=self.best)
@@ -129,7 +129,7 @@ class Checkpoint:
             rows = np.flatnonzero(changed).astype(np.int32)
             if not len(rows):
                 return
-            whole = max(place for place, part in enumerate(log.parts) if len(part) == 1)
+            whole = max(position for position, part in enumerate(log.parts) if len(part) == 1)
             over = sum(self._records[file][0] for part in log.parts[whole + 1 :] for file in part)
             if over + len(rows) * (4 + array.nbytes // len(array)) <= _MOST_ROWS * array.nbytes:
                 parts = {f"{name}-rows": rows, f"{name}-values": array[rows]}

@@ -89,10 +89,10 @@ class Matching:
     """
 
     def __init__(
-        self, counts: Mapping[int, Path], fitting: NDArray[np.bool_], place: Path, where: str
+        self, counts: Mapping[int, Path], fitting: NDArray[np.bool_], path: Path, where: str
     ) -> None:
         self._counts, self._fitting = counts, fitting
-        self._place, self._where = place, where
+        self._place, self._where = path, where
         self._known: dict[tuple[int, int, int], Matches] = {}
 
     def of(self, n: int, hashing: Hashing) -> Matches:

@@ -56,7 +56,7 @@ ALLOWED = {
     "guests/summary/concepts.py": PARTS,
     "guests/clickthrough/topic_model.py": "numbers that this training has written",
     "tasks/counted.py": PARTS,
-    "tasks/exposure.py": PARTS,
+    "tasks/impressions.py": PARTS,
     "tasks/fields.py": PARTS,
     "tasks/frozen.py": PARTS,
     "tasks/names.py": PARTS,

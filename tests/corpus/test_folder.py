@@ -12,12 +12,12 @@ from tests.robust.tally import attempt
 from tests.sources import ingest
 
 
-def write(place, pages):
+def write(directory, pages):
     for name, text in pages.items():
-        path = place / name
+        path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return place
+    return directory
 
 
 def links(artefact):
@@ -83,10 +83,10 @@ DOCFX = {
     ids=["hugo", "docusaurus", "mdbook", "docfx"],
 )  # fmt: skip
 def test_links_are_settled_as_the_generator_does(tmp_path, pages, expected):
-    place = write(tmp_path / "site", pages)
-    root = place / "content" if (place / "content").exists() else place
+    path = write(tmp_path / "site", pages)
+    root = path / "content" if (path / "content").exists() else path
     artefact = ingest("folder", root, tmp_path / "out")
-    cut = "content/" if root != place else ""
+    cut = "content/" if root != path else ""
     assert links(artefact) == {tuple(one.removeprefix(cut) for one in two) for two in expected}
     assert artefact.skipped.get("link_to_no_page", 0) == 0
 
@@ -143,16 +143,16 @@ def test_many_links_to_no_page_are_warned_of_by_their_targets(tmp_path, caplog):
 @pytest.mark.hostile("folders")
 def test_what_lies_outside_of_the_folder_or_is_no_file_is_left_out(tmp_path):
     (tmp_path / "key.md").write_text("a secret")
-    place = write(tmp_path / "site", {"a.md": "[b](b.md)", "b.md": "[a](a.md)", "in/c.md": "c"})
-    (place / "stolen.md").symlink_to(tmp_path / "key.md")
-    (place / "device.md").symlink_to("/dev/zero")
-    (place / "nothing.md").symlink_to(place / "absent.md")
-    (place / "round.md").symlink_to(place / "round.md")
-    (place / "inside.md").symlink_to(place / "in" / "c.md")
-    (place / "out").symlink_to(tmp_path)
-    os.mkfifo(place / "pipe.md")
+    path = write(tmp_path / "site", {"a.md": "[b](b.md)", "b.md": "[a](a.md)", "in/c.md": "c"})
+    (path / "stolen.md").symlink_to(tmp_path / "key.md")
+    (path / "device.md").symlink_to("/dev/zero")
+    (path / "nothing.md").symlink_to(path / "absent.md")
+    (path / "round.md").symlink_to(path / "round.md")
+    (path / "inside.md").symlink_to(path / "in" / "c.md")
+    (path / "out").symlink_to(tmp_path)
+    os.mkfifo(path / "pipe.md")
     with attempt():
-        artefact = ingest("folder", place, tmp_path / "out")
+        artefact = ingest("folder", path, tmp_path / "out")
         documents = open_collection(artefact.path).documents.collect()
         assert set(documents["id"]) == {"a.md", "b.md", "in/c.md", "inside.md"}
         assert "secret" not in "".join(documents["text"])

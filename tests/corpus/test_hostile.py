@@ -238,18 +238,18 @@ def test_what_an_archive_and_a_folder_leave_out_although_it_matches_is_said(tmp_
 
 @folders
 def test_links_of_folders_hidden_files_and_foreign_names_are_counted(tmp_path):
-    place = tmp_path / "site"
-    (place / "in").mkdir(parents=True)
-    (place / "in" / "a.md").write_text("a")
-    (place / ".git").mkdir()
-    (place / "again").symlink_to(place / "in")
-    (place / "etc").symlink_to("/etc")
-    (place / "key.md").symlink_to("/etc/passwd")
-    (place / os.fsdecode(b"\xff.md")).touch()
-    os.mkfifo(place / "pipe.md")
+    directory = tmp_path / "site"
+    (directory / "in").mkdir(parents=True)
+    (directory / "in" / "a.md").write_text("a")
+    (directory / ".git").mkdir()
+    (directory / "again").symlink_to(directory / "in")
+    (directory / "etc").symlink_to("/etc")
+    (directory / "key.md").symlink_to("/etc/passwd")
+    (directory / os.fsdecode(b"\xff.md")).touch()
+    os.mkfifo(directory / "pipe.md")
     skipped = Counter()
     with attempt():
-        assert files_below(place, (".md",), MIB, skipped) == ["in/a.md"]
+        assert files_below(directory, (".md",), MIB, skipped) == ["in/a.md"]
     assert skipped == {
         "hidden": 1, "folder_that_is_a_link": 2, "file_outside_of_the_folder": 1,
         "file_name_not_utf8": 1, "file_not_regular": 1,
@@ -427,12 +427,12 @@ def test_what_is_read_to_its_end_is_a_regular_file(tmp_path):
 
 @folders
 def test_a_folder_with_an_entry_of_each_kind_is_ingested(tmp_path):
-    place = tmp_path / "site"
-    place.mkdir()
+    directory = tmp_path / "site"
+    directory.mkdir()
     for name, text in PAGES.items():
-        (place / name).write_text(text[:60_000])
-    (place / "good.md").write_text("---\ntitle: Good\n---\nwords")
+        (directory / name).write_text(text[:60_000])
+    (directory / "good.md").write_text("---\ntitle: Good\n---\nwords")
     with attempt():
-        artefact = ingest("folder", place, tmp_path / "out")
+        artefact = ingest("folder", directory, tmp_path / "out")
     assert "Good" in open_collection(artefact.path).documents.collect()["title"].to_list()
-    assert list(walk(place, Counter()))
+    assert list(walk(directory, Counter()))

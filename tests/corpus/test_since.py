@@ -36,15 +36,15 @@ def same(made, whole):
 
 @pytest.fixture
 def site(tmp_path):
-    place = tmp_path / "site"
-    (place / "inner").mkdir(parents=True)
+    path = tmp_path / "site"
+    (path / "inner").mkdir(parents=True)
     for n in range(8):
-        (place / f"{n}.md").write_text(f"# Page {n}\n\nwords {n} [next]({n + 1}.md)\n")
-    (place / "inner" / "a.html").write_text("<h1>A</h1><p>text <a href='../0.md'>0</a></p>")
-    (place / "inner" / "plain.txt").write_text("plain words")
-    (place / "blank.md").write_text("  \n")
-    (place / "latin.md").write_bytes("caf\xe9".encode("latin-1"))
-    return place
+        (path / f"{n}.md").write_text(f"# Page {n}\n\nwords {n} [next]({n + 1}.md)\n")
+    (path / "inner" / "a.html").write_text("<h1>A</h1><p>text <a href='../0.md'>0</a></p>")
+    (path / "inner" / "plain.txt").write_text("plain words")
+    (path / "blank.md").write_text("  \n")
+    (path / "latin.md").write_bytes("caf\xe9".encode("latin-1"))
+    return path
 
 
 def test_pages_that_did_not_change_are_not_parsed(site, tmp_path, monkeypatch):

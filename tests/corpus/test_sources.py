@@ -134,9 +134,9 @@ def test_every_source_has_something_that_builds_its_collection(name):
 def test_a_path_is_of_the_first_source_that_it_looks_like(poems, tmp_path, monkeypatch):
     monkeypatch.setattr(Lines, "looks_like", classmethod(lambda cls, path: path.stem == "poems"))
     beir, site = tmp_path / "beir", tmp_path / "site"
-    for place, name in ((beir, "corpus.jsonl.gz"), (site, "page.md")):
-        place.mkdir()
-        (place / name).write_bytes(b"")
+    for folder, name in ((beir, "corpus.jsonl.gz"), (site, "page.md")):
+        folder.mkdir()
+        (folder / name).write_bytes(b"")
     (tmp_path / "page.md").write_text("a page")
     names = {"a.jsonl.gz": "table", "b.parquet": "table", "simple.xml.bz2": "wikipedia"}
     assert {name: source_of(tmp_path / name) for name in names} == names

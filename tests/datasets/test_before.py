@@ -98,8 +98,8 @@ def parsed(monkeypatch):
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory):
-    place = tmp_path_factory.mktemp("old")
-    return read(write(place / "enwiki-1.xml", wiki().items()), place / "corpus")
+    path = tmp_path_factory.mktemp("old")
+    return read(write(path / "enwiki-1.xml", wiki().items()), path / "corpus")
 
 
 def edited(pages):
@@ -267,10 +267,10 @@ def test_a_page_that_cannot_be_read_is_named_with_its_place(tmp_path, old):
         with pytest.raises(BadInput) as caught:
             read(dump, tmp_path / "out", since=since)
         said.append(str(caught.value))
-    place = int(said[1].partition("at byte ")[2].split()[0])
+    position = int(said[1].partition("at byte ")[2].split()[0])
     assert "'Page 25'" in said[0]
-    assert xml[:place].rstrip().endswith(("</page>", "</siteinfo>"))
-    assert xml[place : place + 60].lstrip().startswith("<page>")
+    assert xml[:position].rstrip().endswith(("</page>", "</siteinfo>"))
+    assert xml[position : position + 60].lstrip().startswith("<page>")
     assert said[0].replace("line 1,", "line") == said[1].replace("line 1,", "line")
 
 

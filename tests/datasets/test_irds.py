@@ -128,6 +128,6 @@ def test_cranfield_by_name_is_what_its_own_files_give(catalogue, tmp_path):
 def _by_place(made):
     """Return judged pairs with queries by position; the catalogue numbers them otherwise."""
     opened = open_collection(made.path)
-    places = {name: place for place, name in enumerate(opened.names("queries")["id"])}
+    places = {name: position for position, name in enumerate(opened.names("queries")["id"])}
     pairs = opened.frame("relations/judgement").select("source", "target").rows()
     return {(places[query], document) for query, document in pairs}

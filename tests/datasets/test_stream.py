@@ -20,8 +20,8 @@ LARGE = dumps.page(99, "Large", "word " * 5000)
 def with_large(n=30):
     """Pages of which the first, one in the middle, two neighbours and the last are too large."""
     pages = dumps.many(n)
-    for place in (n, 20, 19, 10, 0):
-        pages.insert(place, LARGE.replace("99", str(900 + place)))
+    for position in (n, 20, 19, 10, 0):
+        pages.insert(position, LARGE.replace("99", str(900 + position)))
     return pages
 
 
@@ -135,8 +135,8 @@ def test_a_multistream_dump_in_utf16_is_read_in_order(tmp_path):
     dump = dumps.write_multistream(tmp_path, dumps.many(40))
     index, streams = index_of(dump), []
     text = [dumps.head(), *("".join(dumps.many(40)[i : i + 10]) for i in range(0, 40, 10))]
-    for place, part in enumerate([*text, dumps.TAIL]):
-        mark = codecs.BOM_UTF16_LE if not place else b""
+    for position, part in enumerate([*text, dumps.TAIL]):
+        mark = codecs.BOM_UTF16_LE if not position else b""
         streams.append(bz2.compress(mark + part.encode("utf-16-le")))
     dump.write_bytes(b"".join(streams))
     starts = [sum(map(len, streams[: i + 1])) for i in range(4)]

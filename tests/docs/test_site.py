@@ -76,17 +76,17 @@ class _Addresses(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     pytest.importorskip("zensical")
-    place = tmp_path_factory.mktemp("site")
-    (place / "mkdocs.yml").write_text(CONFIGURATION, encoding="utf-8")
-    shutil.copytree(ROOT / "docs", place / "docs")
-    (place / "ssi_core").symlink_to(ROOT / "ssi_core")
+    path = tmp_path_factory.mktemp("site")
+    (path / "mkdocs.yml").write_text(CONFIGURATION, encoding="utf-8")
+    shutil.copytree(ROOT / "docs", path / "docs")
+    (path / "ssi_core").symlink_to(ROOT / "ssi_core")
     build = [sys.executable, "-m", "zensical", "build", "--strict"]
-    done = subprocess.run(build, cwd=place, capture_output=True, text=True, check=False)
+    done = subprocess.run(build, cwd=path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSI_ROOT", str(place / "root"))
-        ssi.site(place / "site", place / "site" / "search")
-    return place / "site"
+        patch.setenv("SSI_ROOT", str(path / "root"))
+        ssi.site(path / "site", path / "site" / "search")
+    return path / "site"
 
 
 def foreign(address):

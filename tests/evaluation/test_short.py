@@ -52,10 +52,10 @@ def test_titles_are_those_of_the_side_and_look_for_their_document(task, report):
     assert found["id"].to_list() == task.documents.ids[rows].to_list()
     table = scores(fit(Bm25(), task), task, task.documents.titles[rows].to_list())
     popular = most_linked(in_degrees(task))
-    for place, row in enumerate(rows.tolist()):
-        order = np.argsort(-table[place], kind="stable")
-        assert found["mrr"][place] == pytest.approx(1 / (1 + order.tolist().index(row)))
-        assert found["popular_at_10"][place] == pytest.approx(popular[order[:10]].mean())
+    for position, row in enumerate(rows.tolist()):
+        order = np.argsort(-table[position], kind="stable")
+        assert found["mrr"][position] == pytest.approx(1 / (1 + order.tolist().index(row)))
+        assert found["popular_at_10"][position] == pytest.approx(popular[order[:10]].mean())
     assert found["candidates"].unique().to_list() == [len(task.documents)]
 
 

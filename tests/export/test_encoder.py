@@ -42,11 +42,11 @@ MODELS = tuple(name for name in (
 ))  # fmt: skip
 
 
-def written(place, fitted, target="opensearch"):
-    place.mkdir()
+def written(path, fitted, target="opensearch"):
+    path.mkdir()
     bodies = bodies_of(TARGETS[target].bodies, layout_of(fitted))
-    write_encoder(place, fitted, parts_of(fitted), bodies)
-    return place / FILE
+    write_encoder(path, fitted, parts_of(fitted), bodies)
+    return path / FILE
 
 
 def test_all_models_are_tried(models):
@@ -115,8 +115,8 @@ def test_words_are_those_of_the_tokenizer_in_every_script():
 @pytest.mark.parametrize("name", ["U'V + D", "BM25 + U'V", "LSI + TF-IDF"])
 @pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
 def test_javascript_makes_the_same_searches(models, tmp_path, name):
-    place = written(tmp_path / "export", models[name])
-    ours = shipped.Encoder(place)
+    path = written(tmp_path / "export", models[name])
+    ours = shipped.Encoder(path)
     asked = [(text, body) for text in TEXTS for body in ours.model["bodies"]]
     run = (
         "const {Encoder} = require(process.argv[1]);"
@@ -126,7 +126,7 @@ def test_javascript_makes_the_same_searches(models, tmp_path, name):
         "console.log(JSON.stringify(asked.map(([t, b]) => encoder.query(t, 7, b))));"
     )
     (tmp_path / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
-    arguments = [place.parent / "encoder.js", place, tmp_path / "asked.json"]
+    arguments = [path.parent / "encoder.js", path, tmp_path / "asked.json"]
     theirs = json.loads(in_node(run, *arguments))
 
     for (text, body), found in zip(asked, theirs, strict=True):
@@ -189,27 +189,27 @@ def flipped(content, count, seed):
 
 @pytest.mark.hostile("exports")
 def test_a_flipped_bit_is_noticed_in_python(models, tmp_path):
-    place = written(tmp_path / "export", models["U'V + D"])
-    content = place.read_bytes()
+    path = written(tmp_path / "export", models["U'V + D"])
+    content = path.read_bytes()
     changes = [*flipped(content, FLIPS, 0), content[:-1], content + b" ", b"", b"{}"]
     for spoiled in changes:
-        place.write_bytes(spoiled)
+        path.write_bytes(spoiled)
         message = r"encoder.json: it was changed .*ssi export"
         with pytest.raises(ValueError, match=message), attempt(refusals=ValueError):
-            shipped.Encoder(place)
-    run = [sys.executable, place.parent / "encoder.py", place, "music1"]
+            shipped.Encoder(path)
+    run = [sys.executable, path.parent / "encoder.py", path, "music1"]
     answer = subprocess.run(run, capture_output=True, text=True)
     assert answer.returncode == 1
-    assert answer.stderr.startswith(f"{place}: it was changed")
-    place.write_bytes(content)
+    assert answer.stderr.startswith(f"{path}: it was changed")
+    path.write_bytes(content)
     assert subprocess.run(run, capture_output=True, check=True).stdout
 
 
 @pytest.mark.hostile("exports")
 @pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
 def test_a_flipped_bit_is_noticed_in_javascript(models, tmp_path):
-    place = written(tmp_path / "export", models["U'V + D"])
-    content = place.read_bytes()
+    path = written(tmp_path / "export", models["U'V + D"])
+    content = path.read_bytes()
     for number, spoiled in enumerate([content, *flipped(content, FLIPS, 1), b"", b"{}"]):
         (tmp_path / f"{number}.json").write_bytes(spoiled)
     run = (
@@ -222,7 +222,7 @@ def test_a_flipped_bit_is_noticed_in_javascript(models, tmp_path):
     )
     files = [tmp_path / f"{number}.json" for number in range(FLIPS + 3)]
     with attempt():
-        first, *others = json.loads(in_node(run, place.parent / "encoder.js", *files))
+        first, *others = json.loads(in_node(run, path.parent / "encoder.js", *files))
     assert first == ""
     assert all("it was changed after it was written" in message for message in others)
 
@@ -256,11 +256,11 @@ def in_node(program, *arguments):
 
 
 def test_the_program_needs_no_package(models, tmp_path):
-    place = written(tmp_path / "export", models["U'V + I"])
-    command = [sys.executable, "-I", "-S", place.parent / "encoder.py", place, TEXTS[2], "3"]
+    path = written(tmp_path / "export", models["U'V + I"])
+    command = [sys.executable, "-I", "-S", path.parent / "encoder.py", path, TEXTS[2], "3"]
     out = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf-8")
 
-    assert json.loads(out.stdout) == shipped.Encoder(place).query(TEXTS[2], 3)
+    assert json.loads(out.stdout) == shipped.Encoder(path).query(TEXTS[2], 3)
 
 
 def test_a_query_that_is_more_than_its_words_has_no_encoder():

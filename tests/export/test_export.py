@@ -243,9 +243,9 @@ def test_expansion_words_are_of_models_with_latent_sums(models, task, tmp_path, 
 def test_bm25s_matrix_has_a_column_for_each_term(models, task, tmp_path):
     fitted = models["U'V + D"]
     exported(models, task, tmp_path / "out", "bm25s")
-    place = tmp_path / "out" / "index"
-    parts = [np.load(place / f"{name}.csc.index.npy") for name in ("data", "indices", "indptr")]
-    names = json.loads((place / "vocab.index.json").read_text(encoding="utf-8"))
+    path = tmp_path / "out" / "index"
+    parts = [np.load(path / f"{name}.csc.index.npy") for name in ("data", "indices", "indptr")]
+    names = json.loads((path / "vocab.index.json").read_text(encoding="utf-8"))
     matrix = sparse.csc_array(tuple(parts), shape=(len(task.documents), len(names)))
 
     assert list(names) == layout_of(fitted).names

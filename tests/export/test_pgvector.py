@@ -37,7 +37,7 @@ def test_pgvector_has_the_scores_of_the_models(models, task, queries, tmp_path, 
         files = [*scripts(tmp_path / name), *index, *scripts(tmp_path / name)[1:]]
         rounds.append((files, asked + [("ssi_nearest", value) for _, value in asked if index]))
     titles = dict(zip(task.documents.ids, task.documents.titles, strict=True))
-    places = {id_: place for place, id_ in enumerate(task.documents.ids)}
+    places = {id_: position for position, id_ in enumerate(task.documents.ids)}
     for name, answers in zip(MODELS, SERVERS[server](rounds), strict=True):
         best, scores = test_engines.best_of_model(models[name], task, queries)
         found = [[id_ for id_, *_ in rows] for rows in answers]

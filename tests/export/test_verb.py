@@ -19,10 +19,10 @@ from ssi_core.serving.index import build_index
 @pytest.fixture
 def model(models, task, tmp_path):
     """A model directory with its index."""
-    place = tmp_path / "model"
-    models["U'V + D"].save(place)
-    build_index(models["U'V + D"], task.documents, place / "index", parents={})
-    return place
+    path = tmp_path / "model"
+    models["U'V + D"].save(path)
+    build_index(models["U'V + D"], task.documents, path / "index", parents={})
+    return path
 
 
 @pytest.fixture

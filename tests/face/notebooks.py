@@ -119,8 +119,8 @@ def ran(notebook):
     """The notebook as it is after it ran in an empty folder, whose name is short."""
     held = read(notebook)
     cells = code_of(held)
-    with tempfile.TemporaryDirectory() as place:
-        told = run_in(Path(place).resolve(), ["".join(cell["source"]) for cell in cells])
+    with tempfile.TemporaryDirectory() as path:
+        told = run_in(Path(path).resolve(), ["".join(cell["source"]) for cell in cells])
     for cell, (printed, data) in zip(cells, told, strict=True):
         cell["outputs"] = outputs(printed, data)
     return held

@@ -48,18 +48,18 @@ for words in (
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """The contents of the wheel, in a directory that no `flows` is near."""
-    place = tmp_path_factory.mktemp("wheel")
+    path = tmp_path_factory.mktemp("wheel")
     kept_out = shutil.ignore_patterns("__pycache__")
     for name in ("flows", "ssi_core"):
-        shutil.copytree(REPOSITORY / name, place / "source" / name, ignore=kept_out)
+        shutil.copytree(REPOSITORY / name, path / "source" / name, ignore=kept_out)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(REPOSITORY / name, place / "source")
+        shutil.copy(REPOSITORY / name, path / "source")
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "-w", str(place), str(place / "source")], check=True)
-    (wheel,) = place.glob("*.whl")
+    subprocess.run([*build, "-w", str(path), str(path / "source")], check=True)
+    (wheel,) = path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
-        file.extractall(place / "installed")
-    return place / "installed"
+        file.extractall(path / "installed")
+    return path / "installed"
 
 
 def run(alone, place, *words):

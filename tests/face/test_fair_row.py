@@ -23,8 +23,8 @@ pytestmark = pytest.mark.trains
 @pytest.fixture(scope="module")
 def task(tmp_path_factory):
     texts, links = topical()
-    place = tmp_path_factory.mktemp("fair")
-    return ssi.Task.of(ssi.read(texts, links, out=place / "docs"), "link", out=place / "task")
+    path = tmp_path_factory.mktemp("fair")
+    return ssi.Task.of(ssi.read(texts, links, out=path / "docs"), "link", out=path / "task")
 
 
 @pytest.fixture(scope="module")

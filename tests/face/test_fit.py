@@ -37,13 +37,13 @@ CLOCKED = ("seconds", "search_seconds", "triples_per_second", "resumed_at")
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
     """200 documents on eight subjects and their links, as files."""
-    place = tmp_path_factory.mktemp("topical")
+    path = tmp_path_factory.mktemp("topical")
     texts, links = topical()
     rows = [{"id": f"d{n}", "text": text} for n, text in enumerate(texts)]
-    pl.DataFrame(rows).write_ndjson(place / "texts.jsonl")
+    pl.DataFrame(rows).write_ndjson(path / "texts.jsonl")
     ends = [(f"d{source}", f"d{target}") for source, target in links]
-    pl.DataFrame(ends, schema=["source", "target"], orient="row").write_csv(place / "links.csv")
-    return place
+    pl.DataFrame(ends, schema=["source", "target"], orient="row").write_csv(path / "links.csv")
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -119,23 +119,23 @@ def test_related_documents_are_those_of_the_model_beside(files, tmp_path, capsys
         code = run(library, ["related", *map(str, words), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
-    place = tmp_path / "model"
+    path = tmp_path / "model"
     fitted = ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
-    index = fitted.save(place)
+    index = fitted.save(path)
     capsys.readouterr()
-    code, found = related(place, "d7", "-k", 4)
+    code, found = related(path, "d7", "-k", 4)
     expected = index.related("d7", k=4)
     assert (code, [hit["id"] for hit in found["results"]]) == (DONE, [hit.id for hit in expected])
     assert [hit["score"] for hit in found["results"]] == [hit.score for hit in expected]
     assert {"fields", "snippet", "url"} <= found["results"][0].keys()
     # The model that searches answers where it is asked with its index, or is alone.
-    other = related(place, "d7", "-k", 4, "--index", place / "index")[1]
+    other = related(path, "d7", "-k", 4, "--index", path / "index")[1]
     assert other != found
-    shutil.rmtree(place / "related")
-    assert related(place, "d7", "-k", 4)[1] == other
-    code, said = related(place, "no-such-document")
+    shutil.rmtree(path / "related")
+    assert related(path, "d7", "-k", 4)[1] == other
+    code, said = related(path, "no-such-document")
     assert (code, "ssi search MODEL TEXT" in said["error"]["message"]) == (BAD_INPUT, True)
-    assert run(library, ["related", str(place), "d7", "-k", "1"]) == DONE
+    assert run(library, ["related", str(path), "d7", "-k", "1"]) == DONE
     assert other["results"][0]["title"] in capsys.readouterr().out
 
 

@@ -20,17 +20,17 @@ N = 80
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Pages that link to the next two, and queries of a word of a page, in files."""
-    place = tmp_path_factory.mktemp("judged")
-    (place / "site").mkdir()
+    path = tmp_path_factory.mktemp("judged")
+    (path / "site").mkdir()
     for n in range(N):
         links = " ".join(f"[{word(n)} {k}](p{(n + k) % N}.md)" for k in (1, 2))
         text = f"# Page {n}\n\n{word(n)} {word(1000 + n)} {word(n // 2)} {links}\n"
-        (place / "site" / f"p{n}.md").write_text(text)
+        (path / "site" / f"p{n}.md").write_text(text)
     asked = range(0, N, 2)
     queries = {"id": [f"q{n}" for n in asked], "query": [word(1000 + n) for n in asked]}
-    pl.DataFrame(queries).write_csv(place / "q.tsv", separator="\t")
-    (place / "r.qrels").write_text("".join(f"q{n} 0 p{n}.md 1\n" for n in asked))
-    return place
+    pl.DataFrame(queries).write_csv(path / "q.tsv", separator="\t")
+    (path / "r.qrels").write_text("".join(f"q{n} 0 p{n}.md 1\n" for n in asked))
+    return path
 
 
 def test_the_search_box_is_tested_on_judged_queries_and_related_pages_on_links(folder, tmp_path):

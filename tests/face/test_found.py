@@ -112,11 +112,11 @@ CODE = {
 
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory):
-    place = tmp_path_factory.mktemp("manual")
+    path = tmp_path_factory.mktemp("manual")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSI_ROOT", str(place / "root"))
+        patch.setenv("SSI_ROOT", str(path / "root"))
         texts = [*CODE.values(), *(f"a page about {word(i)}" for i in range(30))]
-        yield index_of(ssi.read(texts), place / "task")
+        yield index_of(ssi.read(texts), path / "task")
 
 
 @pytest.mark.parametrize("name", CODE)

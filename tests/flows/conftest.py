@@ -235,11 +235,11 @@ def machine(tmp_path_factory):
 @pytest.fixture(scope="session")
 def retraining(tmp_path_factory):
     """Settings of a retraining of retraining that takes seconds, by the name of its model."""
-    place = tmp_path_factory.mktemp("retraining")
-    corpus = write_corpus(place / "corpus", *topical())
+    path = tmp_path_factory.mktemp("retraining")
+    corpus = write_corpus(path / "corpus", *topical())
 
     def settings(name):
-        table = place / f"{name}.toml"
+        table = path / f"{name}.toml"
         table.write_text(TABLE.format(name=name))
         return {"name": name, "table": str(table), "corpus": str(corpus)}
 

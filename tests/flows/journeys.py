@@ -61,38 +61,38 @@ for line in orders:
 """Runs files as one program, each once it is told so."""
 
 
-def logs(place):
+def logs(path):
     """Write the logs of two days, published ones, and that of a shop as OpenSearch exports it."""
-    printed.logs_of_two_days(place)
+    printed.logs_of_two_days(path)
     for name in ("zzquerylog", "discernatron", "wikiqa"):
-        (place / name).symlink_to(real_data(name))
-    write_shop(place, products=100)
+        (path / name).symlink_to(real_data(name))
+    write_shop(path, products=100)
     for name in ("ubi_queries.ndjson", "ubi_events.ndjson"):
-        (place / f"{name}.gz").write_bytes(gzip.compress((place / "ubi" / name).read_bytes()))
-    (place / "ubi" / "judgements.json").rename(place / "judgements.json")
+        (path / f"{name}.gz").write_bytes(gzip.compress((path / "ubi" / name).read_bytes()))
+    (path / "ubi" / "judgements.json").rename(path / "judgements.json")
     asked = [{"queryText": "boha"}, {"queryText": "red"}]
-    (place / "queryset.json").write_text(json.dumps({"name": "two", "querySetQueries": asked}))
+    (path / "queryset.json").write_text(json.dumps({"name": "two", "querySetQueries": asked}))
 
 
-def own_texts(place):
+def own_texts(path):
     """Write what the page reads beside the articles and links that it makes."""
-    write_files(place)
+    write_files(path)
     for name in ("articles.jsonl", "links.csv"):
-        (place / name).unlink()
+        (path / name).unlink()
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "ssi_core", "data", "sample", "own", "--out", "."]
         environment = printed.variables(REPOSITORY)
         subprocess.run(command, cwd=scratch, env=environment, check=True, capture_output=True)
         links = pl.read_csv(Path(scratch, "links.csv"))
     named = {"source": "from", "target": "to", "words": "label"}
-    links.rename(named).write_csv(place / "worded.tsv", separator="\t")
+    links.rename(named).write_csv(path / "worded.tsv", separator="\t")
 
 
 FILES = {"own-texts": own_texts, "clicks": logs}
 """Page -> what writes the files that it expects a person to have."""
 
 
-def write_maps(page, place):
+def write_maps(page, path):
     """Write the maps of logs that a page prints, as the next command calls them."""
     form = ""
     for block in every_block(page):
@@ -100,7 +100,7 @@ def write_maps(page, place):
             form = block.text
         for words in command_lines(block) if block.kind in ("", "sh") else ():
             if form and "--map" in words:
-                (place / words[words.index("--map") + 1]).write_text(form)
+                (path / words[words.index("--map") + 1]).write_text(form)
                 form = ""
 
 
@@ -205,17 +205,17 @@ def is_typed(page, block):
 def travel(name, folder, screens):
     """Type a page in an empty folder; return its row, and keep what the terminals showed."""
     page, row = JOURNEYS[name], Row(name)
-    place, home = folder / "work", folder / "home"
-    place.mkdir()
+    path, home = folder / "work", folder / "home"
+    path.mkdir()
     home.mkdir()
     if name in IN_A_CLONE:
-        printed.clone(place)
-    FILES.get(name, lambda place: None)(place)
-    printed.write_tables(page, place)
-    write_maps(page, place)
-    source = place if name in IN_A_CLONE else REPOSITORY
+        printed.clone(path)
+    FILES.get(name, lambda place: None)(path)
+    printed.write_tables(page, path)
+    write_maps(page, path)
+    source = path if name in IN_A_CLONE else REPOSITORY
     clean = {k: v for k, v in printed.variables(source).items() if k not in FOREIGN}
-    typist = Typist(place, clean | {"HOME": str(home)})
+    typist = Typist(path, clean | {"HOME": str(home)})
     before, begin, silent = cpu(), time.monotonic(), {}
 
     @contextlib.contextmanager

@@ -31,41 +31,41 @@ def missing():
 @contextlib.contextmanager
 def running():
     """Start a server; yields a function from the name of a database to its address."""
-    place = Path(tempfile.mkdtemp(prefix="ssi-postgres-"))
+    directory = Path(tempfile.mkdtemp(prefix="ssi-postgres-"))
     port = free_port()
     # The server must not be root's, and neither must its directory.
     user = _user() if os.geteuid() == 0 else None
     who = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     process = None
     try:
-        (place / "password").write_text(PASSWORD)
+        (directory / "password").write_text(PASSWORD)
         if user is not None:
-            for path in (place, place / "password"):
+            for path in (directory, directory / "password"):
                 os.chown(path, user.pw_uid, user.pw_gid)
-        said = ["--username=ssi", "--auth=scram-sha-256", f"--pwfile={place / 'password'}"]
-        made = [_program("initdb"), f"--pgdata={place / 'data'}", *said, "--encoding=UTF8"]
+        said = ["--username=ssi", "--auth=scram-sha-256", f"--pwfile={directory / 'password'}"]
+        made = [_program("initdb"), f"--pgdata={directory / 'data'}", *said, "--encoding=UTF8"]
         subprocess.run(
-            [*made, "--no-sync"], **who, cwd=place, check=True, stdout=subprocess.DEVNULL
+            [*made, "--no-sync"], **who, cwd=directory, check=True, stdout=subprocess.DEVNULL
         )
         options = [f"-c{option}" for option in _QUICK]
-        command = [_program("postgres"), "-D", str(place / "data"), "-k", str(place)]
-        with (place / "log").open("wb") as log:
+        command = [_program("postgres"), "-D", str(directory / "data"), "-k", str(directory)]
+        with (directory / "log").open("wb") as log:
             process = subprocess.Popen(
                 [*command, "-h", HOST, "-p", str(port), *options],
                 **who,
-                cwd=place,
+                cwd=directory,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
-        _wait(process, port, place / "log")
+        _wait(process, port, directory / "log")
         yield lambda name: _database(port, name)
     finally:
         if process is not None:
             # Fast shutdown: nobody is waited for.
             process.send_signal(signal.SIGINT)
             process.wait(30)
-        shutil.rmtree(place)
+        shutil.rmtree(directory)
 
 
 def _program(name):

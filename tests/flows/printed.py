@@ -70,13 +70,13 @@ def in_turn():
         yield
 
 
-def clone(place):
+def clone(path):
     """Write the files of a fresh clone that the commands need."""
     kept_out = shutil.ignore_patterns("__pycache__")
     for name in ("flows", "ssi_core", "deploy"):
-        shutil.copytree(REPOSITORY / name, place / name, ignore=kept_out)
-    shutil.copy(REPOSITORY / "prefect.yaml", place)
-    (place / "mlruns").mkdir()
+        shutil.copytree(REPOSITORY / name, path / name, ignore=kept_out)
+    shutil.copy(REPOSITORY / "prefect.yaml", path)
+    (path / "mlruns").mkdir()
 
 
 def variables(checkout):
@@ -94,57 +94,57 @@ def compiled(place):
     return environment
 
 
-def sample(place):
+def sample(path):
     """Write the sample, and its dumps under the names that pages give to those of Wikipedia."""
-    write_sample(place, documents=300, seed=0)
+    write_sample(path, documents=300, seed=0)
     dumps = {
         "enwiki-sample-pages-articles.xml.bz2": ("enwiki",),
         "jawiki-sample-pages-articles.xml.bz2": ("jawiki",),
     }
     for name, others in dumps.items():
         for other in others:
-            (place / f"{other}-pages-articles.xml.bz2").symlink_to(name)
-    (place / "enwiki-langlinks.sql.gz").symlink_to("enwiki-sample-langlinks.sql.gz")
+            (path / f"{other}-pages-articles.xml.bz2").symlink_to(name)
+    (path / "enwiki-langlinks.sql.gz").symlink_to("enwiki-sample-langlinks.sql.gz")
 
 
-def logs_of_two_days(place):
+def logs_of_two_days(path):
     names = "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
-    (place / "map.toml").write_text(f"[columns]\n{names}")
-    logs.write_csv(place / "monday.csv", logs.rows(200, seed=0))
-    logs.write_csv(place / "tuesday.csv", logs.rows(200, seed=1))
+    (path / "map.toml").write_text(f"[columns]\n{names}")
+    logs.write_csv(path / "monday.csv", logs.rows(200, seed=0))
+    logs.write_csv(path / "tuesday.csv", logs.rows(200, seed=1))
 
 
-def wikispeedia(place):
-    ingest("wikispeedia", real_data("wikispeedia"), place / "corpus")
+def wikispeedia(path):
+    ingest("wikispeedia", real_data("wikispeedia"), path / "corpus")
 
 
-def kyoto(place):
+def kyoto(path):
     """Write the sample, and a few articles as NICT's (test_kyoto.py reads all of them)."""
-    sample(place)
-    release(place / "kyoto-ja-en")
+    sample(path)
+    release(path / "kyoto-ja-en")
 
 
-def letor(place):
+def letor(path):
     with tarfile.open(real_data("letor-mq2008", "MQ2008_folds.tar.xz")) as archive:
-        archive.extractall(place, filter="data")
-    (place / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
+        archive.extractall(path, filter="data")
+    (path / "cranfield").symlink_to(real_data("ir-test-collections", "cranfield"))
 
 
-def reuters(place):
+def reuters(path):
     name = "reuters21578.tar.gz"
-    (place / name).symlink_to(real_data("reuters21578", name))
+    (path / name).symlink_to(real_data("reuters21578", name))
 
 
-def linked_and_asked(place):
-    wikispeedia(place)
+def linked_and_asked(path):
+    wikispeedia(path)
     name = "QMSum_train_val.tar.gz"
-    (place / name).symlink_to(real_data("qmsum", name))
-    (place / "ship.txt").write_text("The ship had two engines. It sank in a storm near the cape.")
-    (place / "storm.txt").write_text("A storm came from the west. Every ship at sea was lost.")
+    (path / name).symlink_to(real_data("qmsum", name))
+    (path / "ship.txt").write_text("The ship had two engines. It sank in a storm near the cape.")
+    (path / "storm.txt").write_text("A storm came from the west. Every ship at sea was lost.")
 
 
-def published(place):
-    (place / "wikispeedia").symlink_to(real_data("wikispeedia"))
+def published(path):
+    (path / "wikispeedia").symlink_to(real_data("wikispeedia"))
 
 
 INPUTS = {
@@ -160,8 +160,8 @@ INPUTS = {
 """Page -> what writes the files that its commands read."""
 
 
-def write_tables(page, place):
+def write_tables(page, path):
     """Write the tables that a page prints, each under its name."""
     for block in every_block(page):
         if block.kind == "toml" and (name := re.search(r'^name = "(.+)"$', block.text, re.M)):
-            (place / f"{name[1]}.toml").write_text(block.text)
+            (path / f"{name[1]}.toml").write_text(block.text)

@@ -47,16 +47,16 @@ def train(task: Path, model: Path, seed: int) -> str:
 
 def _write_prefect() -> None:
     """Write files of Prefect, which no backup holds."""
-    place = environment.home() / "prefect"
-    place.mkdir(parents=True)
+    path = environment.home() / "prefect"
+    path.mkdir(parents=True)
     for name in ("prefect.db", "secret", "logging.yml", "profiles.toml"):
-        (place / name).touch()
+        (path / name).touch()
 
 
 def mentions(root: Path, path: str) -> list[str]:
     """Return the places in the databases and JSON files of a root that name a path."""
     written = {path, json.dumps(path)[1:-1]}
-    places = [
+    paths = [
         str(file)
         for file in [*root.rglob("*.json"), *root.rglob("MLmodel"), *root.rglob("*.yaml")]
         if any(one in file.read_text(encoding="utf-8") for one in written)
@@ -64,9 +64,9 @@ def mentions(root: Path, path: str) -> list[str]:
     # Not Prefect's: what is in it is made anew.
     for database in {*root.rglob("*.db")} - {*root.rglob("prefect/*.db")}:
         with closing(sqlite3.connect(database)) as connection:
-            places += [
+            paths += [
                 f"{database.name}: {line[:300]}"
                 for line in connection.iterdump()
                 if any(one in line for one in written)
             ]
-    return places
+    return paths

@@ -33,16 +33,16 @@ pytestmark = pytest.mark.usefixtures("own_root")
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Data of each kind, two of which are in a language that the others are not in."""
-    place = tmp_path_factory.mktemp("data")
-    write_corpus(place / "corpus", *topical())
-    write_corpus(place / "foreign", *topical(), language="de")
-    write_corpus(place / "unlinked", topical()[0], [])
-    write_collection(place / "collection")
-    write_mates(place / "mates")
+    path = tmp_path_factory.mktemp("data")
+    write_corpus(path / "corpus", *topical())
+    write_corpus(path / "foreign", *topical(), language="de")
+    write_corpus(path / "unlinked", topical()[0], [])
+    write_collection(path / "collection")
+    write_mates(path / "mates")
     for name, seed in (("clicks", 0), ("later", 1)):
-        log = logs.write_csv(place / f"{name}.csv", logs.rows(900, seed))
-        logs.ingest([log], logs.form(), place / name, rules=Rules("all"))
-    return place
+        log = logs.write_csv(path / f"{name}.csv", logs.rows(900, seed))
+        logs.ingest([log], logs.form(), path / name, rules=Rules("all"))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,9 @@ def test_a_model_is_tested_against_the_tfidf_of_its_words_query_by_query(data, m
     on = {name: data / name for name in ("corpus", "collection", "foreign")}
     rows = {(row["model"], row["data"]): row for row in matrix(labels, on, 100)}
     values = {
-        label: evaluate(load_model(Path(place)), task, queries=100, tuples=0).per_query["map"]
-        for label, place in labels.items()
-        for task in [texts_for(load_model(Path(place)), on["collection"], queries=100).task]
+        label: evaluate(load_model(Path(path)), task, queries=100, tuples=0).per_query["map"]
+        for label, path in labels.items()
+        for task in [texts_for(load_model(Path(path)), on["collection"], queries=100).task]
     }
     p = paired_randomisation(values["corpus, BM25"], values["corpus, TF-IDF"])
     bm25 = rows["corpus, BM25", "collection"]["tests"]["map"]
@@ -133,7 +133,7 @@ def test_a_model_is_tested_against_the_tfidf_of_its_words_query_by_query(data, m
     shown = [row | {"tests": tests} for row in rows.values()]
     cells = [line.split(" | ") for line in table(shown)]
     assert {(one[6][:2], one[8][:2]) for one in cells} == {("* ", "° ")}
-    assert not any(sign in one[place] for one in cells for sign in "*°" for place in (5, 7))
+    assert not any(sign in one[position] for one in cells for sign in "*°" for position in (5, 7))
 
 
 def test_by_language_and_by_a_column_of_documents(data, models, ssi, capsys):

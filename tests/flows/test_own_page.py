@@ -29,31 +29,31 @@ WORDS = ["car engine wheel road", "moon rocket star orbit", "bread flour oven ye
 DOCUMENTS = 120
 
 
-def write_files(place):
+def write_files(path):
     """Write the files that the commands name."""
     texts = [f"{WORDS[n % 3]} {WORDS[n % 3].split()[n % 4]} text {n}" for n in range(DOCUMENTS)]
     ends = [(n, (n + 3 * k) % DOCUMENTS) for n in range(DOCUMENTS) for k in (1, 2, 5)]
     rows = [{"id": n, "title": f"Page {n}", "text": text} for n, text in enumerate(texts)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (place / "articles.jsonl").write_text(lines)
-    (place / "links.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in ends))
+    (path / "articles.jsonl").write_text(lines)
+    (path / "links.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in ends))
     worded = "".join(f"{a}\t{b}\tthe text {b}\n" for a, b in ends)
-    (place / "worded.tsv").write_text("from\tto\tlabel\n" + worded)
+    (path / "worded.tsv").write_text("from\tto\tlabel\n" + worded)
     table = "".join(f"{n},{text},{n % 2}\n" for n, text in enumerate(texts))
-    (place / "articles.csv").write_text("nr,words,section\n" + table)
-    (place / "site").mkdir()
+    (path / "articles.csv").write_text("nr,words,section\n" + table)
+    (path / "site").mkdir()
     for n, text in enumerate(texts):
         linked = " ".join(f"[{b}]({b}.md)" for a, b in ends if a == n)
-        (place / "site" / f"{n}.md").write_text(f"# Page {n}\n\n{text}\n{linked}\n")
-    (place / "scifact" / "qrels").mkdir(parents=True)
+        (path / "site" / f"{n}.md").write_text(f"# Page {n}\n\n{text}\n{linked}\n")
+    (path / "scifact" / "qrels").mkdir(parents=True)
     beir = [{"_id": str(n), "title": "", "text": text} for n, text in enumerate(texts)]
-    (place / "scifact/corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in beir))
-    (place / "scifact/queries.jsonl").write_text('{"_id": "q", "text": "moon"}\n')
-    (place / "scifact/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t2\n")
-    (place / "docs.sgml.gz").write_bytes(gzip.compress(TREC.encode()))
-    (place / "topics.txt").write_text(TOPICS)
-    (place / "qrels.txt").write_text("51 0 FT911-3 2\n")
-    write(place / "simplewiki-latest-pages-articles.xml.bz2", xml(*many(5)))
+    (path / "scifact/corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in beir))
+    (path / "scifact/queries.jsonl").write_text('{"_id": "q", "text": "moon"}\n')
+    (path / "scifact/qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t2\n")
+    (path / "docs.sgml.gz").write_bytes(gzip.compress(TREC.encode()))
+    (path / "topics.txt").write_text(TOPICS)
+    (path / "qrels.txt").write_text("51 0 FT911-3 2\n")
+    write(path / "simplewiki-latest-pages-articles.xml.bz2", xml(*many(5)))
 
 
 @pytest.fixture

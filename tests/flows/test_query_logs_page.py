@@ -40,12 +40,12 @@ def cells(name):
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-def write_own(place):
+def write_own(path):
     """The files of a log of one's own."""
-    (place / "clicks.tsv").write_text(LOG.replace(",", "\t"))
-    (place / "judged.tsv").write_text(JUDGED.replace(",", "\t"))
+    (path / "clicks.tsv").write_text(LOG.replace(",", "\t"))
+    (path / "judged.tsv").write_text(JUDGED.replace(",", "\t"))
     (toml,) = (block.text for block in every_block(PAGE) if block.kind == "toml")
-    (place / "log.toml").write_text(toml)
+    (path / "log.toml").write_text(toml)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -86,23 +86,23 @@ relevant = "translation > link"
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
     """A corpus, one that has grown, and one with half of the data missing."""
-    place = tmp_path_factory.mktemp("retrainings")
+    path = tmp_path_factory.mktemp("retrainings")
     texts, links = topical(240)
     made = {}
     for name, n in (("first", 200), ("grown", 240), ("halved", 100)):
         kept = [link for link in links if max(link) < n]
-        made[name] = str(write_corpus(place / name, texts[:n], kept))
+        made[name] = str(write_corpus(path / name, texts[:n], kept))
     return made
 
 
 @pytest.fixture(scope="module")
 def clicks_corpora(tmp_path_factory):
     """Clicks of a log, and of its first half."""
-    place = tmp_path_factory.mktemp("clicks")
+    path = tmp_path_factory.mktemp("clicks")
     rows, made = logs.rows(900), {}
     for name, n in (("all", len(rows)), ("before", int(0.8 * len(rows)))):
-        log = logs.write_csv(place / f"{name}.csv", rows[:n])
-        made[name] = str(logs.ingest([log], logs.form(), place / name, rules=Rules("all")).path)
+        log = logs.write_csv(path / f"{name}.csv", rows[:n])
+        made[name] = str(logs.ingest([log], logs.form(), path / name, rules=Rules("all")).path)
     return made
 
 
@@ -238,9 +238,9 @@ def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeyp
         return Path(tracking.client().get_run(found["run_id"]).data.tags["frozen_path"])
 
     first = retraining("first", "TF-IDF")
-    place = environment.home() / "frozen" / first["name"]
-    assert judge(first) == place / "0001"
-    before = store.read(place / "0001", "frozen")
+    path = environment.home() / "frozen" / first["name"]
+    assert judge(first) == path / "0001"
+    before = store.read(path / "0001", "frozen")
     assert before.parents["collection"] == store.read(corpora["first"]).key
     assert retraining("grown", "nothing")["number"] == 2
     later = frozen_sets.now() + timedelta(days=92)
@@ -248,8 +248,8 @@ def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeyp
     # Off, it is as it was; on, the new one judges and its retrainings are counted anew.
     assert retraining("grown", "nothing", renew_days=0)["unchanged"]
     third = retraining("grown", "nothing")
-    assert (third["number"], third["outcome"], judge(third)) == (1, "refuse", place / "0002")
-    made = store.read(place / "0002", "frozen")
+    assert (third["number"], third["outcome"], judge(third)) == (1, "refuse", path / "0002")
+    made = store.read(path / "0002", "frozen")
     assert made.parents == {
         "collection": store.read(corpora["grown"]).key,
         "since": before.parents["collection"],
@@ -259,7 +259,7 @@ def test_a_night_draws_the_frozen_set_and_renews_it(retraining, corpora, monkeyp
     assert {before.key, made.key} <= set(store.read(task).parents.values())
     assert retraining("grown", "nothing")["unchanged"]
     fourth = retraining("grown", "nothing", renew=True)
-    assert (fourth["unchanged"], judge(fourth)) == (False, place / "0003")
+    assert (fourth["unchanged"], judge(fourth)) == (False, path / "0003")
 
 
 def test_a_model_of_clicks_is_retrained(retraining, clicks_corpora):

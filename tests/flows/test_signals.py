@@ -40,15 +40,15 @@ def _interrupted_as_a_program():
     signal.signal(signal.SIGINT, before)
 
 
-def start(place, *arguments, group=False):
+def start(path, *arguments, group=False):
     """Start the command; its log is ``place/log``, what it prints ``place/stdout``."""
-    place.mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("SSI_", "PREFECT_"))}
-    with (place / "log").open("ab") as log, (place / "stdout").open("wb") as out:
+    with (path / "log").open("ab") as log, (path / "stdout").open("wb") as out:
         return subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *map(str, arguments)],
             cwd=REPOSITORY,
-            env=clean | {"SSI_ROOT": str(place / "root")},
+            env=clean | {"SSI_ROOT": str(path / "root")},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=log,
@@ -63,21 +63,21 @@ def wait_for(found, process, seconds=60):
     return found()
 
 
-def left_behind(place):
+def left_behind(folder):
     """Processes of the command that are there, and files that only a running one has."""
-    found = [str(path) for path in place.rglob("*") if path.suffix in (".partial", ".new", ".tmp")]
-    found += [str(path) for path in (place / "root" / ".ssi" / "tmp").glob("*")]
+    found = [str(path) for path in folder.rglob("*") if path.suffix in (".partial", ".new", ".tmp")]
+    found += [str(path) for path in (folder / "root" / ".ssi" / "tmp").glob("*")]
     end = time.monotonic() + 30
-    while (there := processes(place)) and time.monotonic() < end:
+    while (there := processes(folder)) and time.monotonic() < end:
         time.sleep(0.1)
     return found + there
 
 
-def processes(place):
+def processes(path):
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.environ().get("SSI_ROOT") == str(place / "root"):
+            if process.environ().get("SSI_ROOT") == str(path / "root"):
                 found.append(" ".join(process.cmdline()) or str(process))
     return found
 
@@ -87,9 +87,9 @@ def dump(tmp_path_factory):
     """A dump of which an ingestion with two processes takes a while."""
     from ssi_core.sample.encyclopedia import write_sample
 
-    place = tmp_path_factory.mktemp("sample")
-    write_sample(place, documents=200)
-    return next(place.glob("enwiki-*.xml.bz2"))
+    path = tmp_path_factory.mktemp("sample")
+    write_sample(path, documents=200)
+    return next(path.glob("enwiki-*.xml.bz2"))
 
 
 @pytest.mark.parametrize("sign", CODES)
@@ -220,9 +220,9 @@ STAGES = ("data", "ingest", "features", "train", "pipeline")
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory, dump):
-    place = make(tmp_path_factory.mktemp("inputs"))
-    (place / "tiny.toml").write_text(TINY)
-    return {"place": place, "dump": dump}
+    path = make(tmp_path_factory.mktemp("inputs"))
+    (path / "tiny.toml").write_text(TINY)
+    return {"place": path, "dump": dump}
 
 
 @pytest.fixture(scope="module")
@@ -232,17 +232,17 @@ def seconds(inputs, tmp_path_factory):
 
     def of(stage):
         if stage not in known:
-            place = tmp_path_factory.mktemp(stage)
-            process = start(place, *words_of(stage, inputs, place), group=True)
-            began = begun(place, process)
-            assert process.wait(600) == 0, (place / "log").read_text()
+            path = tmp_path_factory.mktemp(stage)
+            process = start(path, *words_of(stage, inputs, path), group=True)
+            began = begun(path, process)
+            assert process.wait(600) == 0, (path / "log").read_text()
             known[stage] = time.monotonic() - began
         return known[stage]
 
     return of
 
 
-def words_of(stage, inputs, place):
+def words_of(stage, inputs, path):
     project = inputs["place"]
     task = ("--task", project / "task")
     return {
@@ -254,9 +254,9 @@ def words_of(stage, inputs, place):
             "--processes",
             2,
             "--out",
-            place / "out",
+            path / "out",
         ),
-        "features": ("data", "features", project / "corpus", "--out", place / "out"),
+        "features": ("data", "features", project / "corpus", "--out", path / "out"),
         "train": (
             "lab",
             "train",
@@ -271,9 +271,9 @@ def words_of(stage, inputs, place):
     }[stage]
 
 
-def begun(place, process):
+def begun(path, process):
     """Wait until the command says where its root is: from here on it can leave something."""
-    assert wait_for(lambda: b"ssi: root" in (place / "log").read_bytes(), process)
+    assert wait_for(lambda: b"ssi: root" in (path / "log").read_bytes(), process)
     return time.monotonic()
 
 

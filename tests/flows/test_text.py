@@ -66,23 +66,23 @@ def evil(tmp_path_factory):
     from ssi_core.tasks.reading import raw_texts
     from ssi_core.tasks.task import build_task, open_task
 
-    place = tmp_path_factory.mktemp("evil [i]")
+    path = tmp_path_factory.mktemp("evil [i]")
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(SUBJECTS[n % 3].split(), 20)) for n in range(30)]
     links = [(n, (n + 3 * k) % 30) for n in range(30) for k in range(1, 5)]
-    corpus = write_corpus(place / "corpus", texts, links)
+    corpus = write_corpus(path / "corpus", texts, links)
     for part in (corpus / "documents").glob("*.parquet"):
         frame = pl.read_parquet(part, glob=False)
         text = pl.col("text") + " " + EVIL
         evil = frame.with_columns(title=EVIL + " " + pl.col("id"), url=pl.lit(EVIL), text=text)
         evil.write_parquet(part)
     reseal(corpus)
-    task = open_task(build_task(corpus, place / "task").path)
+    task = open_task(build_task(corpus, path / "task").path)
     fitted = Lsi(dimensions=3).fit(task, np.random.default_rng(0))
-    fitted.save(place / "model")
-    index, texts = place / "model" / "index", raw_texts(place / "task")
+    fitted.save(path / "model")
+    index, texts = path / "model" / "index", raw_texts(path / "task")
     build_index(fitted, task.documents, index, parents={"task": task.key}, texts=texts)
-    return place
+    return path
 
 
 @pytest.mark.usefixtures("own_root")

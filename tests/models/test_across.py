@@ -175,14 +175,14 @@ def test_gradients_of_the_softmax_are_those_of_finite_differences():
     said, gradients = loss_and_gradients(U, V, sparse.csr_array(q), sparse.csr_array(d), never, 0.3)
     assert said == pytest.approx(naive_loss(U, V, q, d, never, 0.3), rel=1e-5)
     for W, gradient in zip((U, V), gradients, strict=True):
-        for place in np.ndindex(W.shape):
+        for position in np.ndindex(W.shape):
             ends = []
             for step in (1e-5, -1e-5):
-                W[place] += step
+                W[position] += step
                 ends.append(naive_loss(U, V, q, d, never, 0.3))
-                W[place] -= step
+                W[position] -= step
             slope = (ends[0] - ends[1]) / 2e-5
-            assert gradient[place] == pytest.approx(slope, abs=1e-4)
+            assert gradient[position] == pytest.approx(slope, abs=1e-4)
 
 
 def test_the_softmax_learns_and_starts_from_cl_lsi(mate):

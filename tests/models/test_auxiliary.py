@@ -38,7 +38,7 @@ def tasks(tmp_path_factory):
 
     The words of anchors are those of other subjects; a wording of the test is trained nowhere.
     """
-    place = tmp_path_factory.mktemp("auxiliary")
+    path = tmp_path_factory.mktemp("auxiliary")
     texts, links = topical(DOCUMENTS)
     texts = [
         f"{text} alias{(i + 3) % SUBJECTS} alias{i % 5} one two three four"
@@ -50,12 +50,12 @@ def tasks(tmp_path_factory):
         for number in ("one", "two", "three", "four")
     ]
     titles = [f"{text.split()[2]} page {i}" for i, text in enumerate(texts)]
-    write_named(place / "collection", titles, texts, anchors, links=links)
+    write_named(path / "collection", titles, texts, anchors, links=links)
     views = ("raw", "sublinear:10")
     kinds = ("anchors", "titles", "words:3")
-    build_task(place / "collection", place / "link", views=views, query_draws=2, auxiliary=kinds)
-    build_task(place / "collection", place / "anchors", views=views, relevant="anchor")
-    return {name: open_task(place / name) for name in ("link", "anchors")}
+    build_task(path / "collection", path / "link", views=views, query_draws=2, auxiliary=kinds)
+    build_task(path / "collection", path / "anchors", views=views, relevant="anchor")
+    return {name: open_task(path / name) for name in ("link", "anchors")}
 
 
 def begun(task, model):

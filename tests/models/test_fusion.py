@@ -73,11 +73,11 @@ def test_ranks_are_among_the_candidates_of_a_query(task, fusion):
     chosen = candidates(task, "test", 1000, 0)
     of_parts = [scores(fit, task) for fit in alone(task)]
     measured = dict(zip(report.per_query["query"], report.per_query["mrr"], strict=True))
-    for place, query in enumerate(chosen.queries[:20].tolist()):
-        others = np.delete(np.arange(len(task.documents)), chosen.excluded.of(place))
+    for position, query in enumerate(chosen.queries[:20].tolist()):
+        others = np.delete(np.arange(len(task.documents)), chosen.excluded.of(position))
         fused = naive([one[query] for one in of_parts], 60.0, others.tolist())
         order = sorted(fused, key=lambda d: (-np.float32(fused[d]), d))
-        first = min(order.index(d) for d in chosen.relevant.of(place).tolist())
+        first = min(order.index(d) for d in chosen.relevant.of(position).tolist())
         assert measured[query] == pytest.approx(1 / (1 + first))
 
 

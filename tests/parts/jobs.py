@@ -65,16 +65,16 @@ def powers(number, place, halting=None):
     return float(found.sum())
 
 
-def executions(place):
+def executions(path):
     """Return how often each part was begun, by its number."""
-    names = [file.name for file in Path(place, "executions").glob("*-*")]
+    names = [file.name for file in Path(path, "executions").glob("*-*")]
     return {number: sum(name.startswith(f"{number}-") for name in names) for number in PARTS}
 
 
-def contents(place):
+def contents(path):
     """Return the bytes of what the parts have written."""
     return {
-        str(file.relative_to(place)): file.read_bytes() for file in sorted(place.glob("part-*/*"))
+        str(file.relative_to(path)): file.read_bytes() for file in sorted(path.glob("part-*/*"))
     }
 
 
@@ -131,7 +131,7 @@ def trial_name(part):
     return part.label
 
 
-def begun(place):
+def begun(path):
     """Return how often each trial, and each row, was begun."""
-    names = [file.name for file in (place / "executions").glob("*-*")]
+    names = [file.name for file in (path / "executions").glob("*-*")]
     return Counter(name.rpartition("-")[0] for name in names)

@@ -22,9 +22,9 @@ def waited(reached, seconds=60):
 class Cluster:
     """Processes of ``dask``; each is ended, with all that it has started, at the end."""
 
-    def __init__(self, place):
-        self.place, self.processes = place, []
-        self.file = place / "scheduler.json"
+    def __init__(self, path):
+        self.place, self.processes = path, []
+        self.file = path / "scheduler.json"
 
     def start(self, *words):
         log = self.place / f"{len(self.processes)}-{words[0]}.log"

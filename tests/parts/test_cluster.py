@@ -34,15 +34,15 @@ def all_of(stage, parts, where):
         return list(ended)
 
 
-def made(where, place, **how):
-    place.mkdir(exist_ok=True)
-    stage = Stage("powers of matrices", partial(jobs.powers, place=place, **how), place)
+def made(where, path, **how):
+    path.mkdir(exist_ok=True)
+    stage = Stage("powers of matrices", partial(jobs.powers, place=path, **how), path)
     with run_parts(stage, jobs.PARTS, where) as ended:
         return {done.part: done.result() for done in ended}
 
 
-def kill_what_halts(place, killed):
-    halted = place / "executions" / "halted"
+def kill_what_halts(path, killed):
+    halted = path / "executions" / "halted"
     waited(halted.exists)
     process = int(halted.read_text())
     os.kill(process, signal.SIGKILL)
@@ -177,17 +177,17 @@ def test_a_row_goes_on_from_the_checkpoint_of_a_killed_worker_with_the_same_bits
 ):
     table, trained = parse_table(TABLE), {}
     for where in ("local", dask.where):
-        place = tmp_path / where[:5]
-        place.mkdir()
-        part = RowPart(table, "U'V", task_dir, 0, 1, place / "row", place / "kept")
+        path = tmp_path / where[:5]
+        path.mkdir()
+        part = RowPart(table, "U'V", task_dir, 0, 1, path / "row", path / "kept")
         make = train_part
         if where != "local":
-            make = partial(jobs.train_and_die, notes=place)
-        (done,) = all_of(Stage("rows", make, place), [part], where)
+            make = partial(jobs.train_and_die, notes=path)
+        (done,) = all_of(Stage("rows", make, path), [part], where)
         assert done.result() is None
         trained[where] = open_part(part)
-    assert len(list(place.glob("begun-*"))) == 2
-    assert not (place / "kept").exists()
+    assert len(list(path.glob("begun-*"))) == 2
+    assert not (path / "kept").exists()
     here, there = trained.values()
     assert there.facts["resumed_at"] > 0
     assert there.threads == [1]
@@ -199,14 +199,14 @@ def test_a_row_goes_on_from_the_checkpoint_of_a_killed_worker_with_the_same_bits
     ]
     assert arrays[0] == arrays[1]
     # Trained again by nobody: it is whole.
-    (done,) = all_of(Stage("rows", train_part, place), [part], dask.where)
+    (done,) = all_of(Stage("rows", train_part, path), [part], dask.where)
     assert done.result() is None
     assert open_part(part).usage == there.usage
 
 
-def certificate(place):
+def certificate(path):
     """Write a certificate that signs itself, for 127.0.0.1, and its key."""
-    names = place / "cert.pem", place / "key.pem"
+    names = path / "cert.pem", path / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
          "/CN=ssi", "-addext", "subjectAltName=IP:127.0.0.1", "-out", names[0],
@@ -271,22 +271,22 @@ def test_a_task_of_a_cluster_has_the_bits_of_one_that_is_made_here(
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_killed_ends_the_stage_and_the_next_one_goes_on(tmp_path):
-    place = tmp_path / "parts"
+    path = tmp_path / "parts"
     with running(tmp_path, workers=1) as there:
         scheduler = there.processes[0]
 
         def kill():
-            waited((place / "executions" / "halted").exists)
+            waited((path / "executions" / "halted").exists)
             scheduler.kill()
 
         thread = threading.Thread(target=kill)
         thread.start()
         with pytest.raises(Refused, match=r"the scheduler at tcp://.* went away"):
-            made(there.where, place, halting=2)
+            made(there.where, path, halting=2)
         thread.join()
-    assert jobs.executions(place)[2] == 1
-    made("local", place)
-    assert {jobs.executions(place)[n] for n in (0, 1)} == {1}
+    assert jobs.executions(path)[2] == 1
+    made("local", path)
+    assert {jobs.executions(path)[n] for n in (0, 1)} == {1}
 
 
 @pytest.mark.slow

@@ -64,12 +64,12 @@ def test_where():
 
 
 def test_a_part_that_is_written_twice_at_once_is_whole_all_the_same(tmp_path):
-    place = tmp_path / "part"
-    with once(place, "m.json") as (one, _):
+    directory = tmp_path / "part"
+    with once(directory, "m.json") as (one, _):
         (one / "a").write_text("the same")
-        with once(place, "m.json") as (other, _):
+        with once(directory, "m.json") as (other, _):
             (other / "a").write_text("the same")
-    assert (place / "a").read_text() == "the same"
+    assert (directory / "a").read_text() == "the same"
     with file_once(tmp_path / "file") as one, file_once(tmp_path / "file") as other:
         one.write_text("the same")
         other.write_text("the same")

@@ -48,18 +48,18 @@ TABLE = {
 @pytest.fixture(scope="module")
 def next_task(tmp_path_factory):
     """Documents link to those of the next subject: words alone do not find them."""
-    place = tmp_path_factory.mktemp("next")
+    path = tmp_path_factory.mktemp("next")
     texts, links = topical()
     n = len(texts)
-    corpus = write_corpus(place / "corpus", texts, [(i, (j + 1) % n) for i, j in links])
-    build_task(corpus, place / "task", views=("counts", "raw", "sublinear", "sublinear:10"))
-    return place / "task"
+    corpus = write_corpus(path / "corpus", texts, [(i, (j + 1) % n) for i, j in links])
+    build_task(corpus, path / "task", views=("counts", "raw", "sublinear", "sublinear:10"))
+    return path / "task"
 
 
 @pytest.fixture(scope="module")
 def row(next_task):
-    def at(place, label="auto"):
-        where = place / f"row {label}", place / f"kept {label}"
+    def at(path, label="auto"):
+        where = path / f"row {label}", path / f"kept {label}"
         return RowPart(parse_table(TABLE), label, next_task, 0, 1, *where)
 
     return at
@@ -67,16 +67,16 @@ def row(next_task):
 
 def spread(rows, where=LOCAL, halting=None, processes=1):
     """Train rows and their trials; return how often each part was begun."""
-    place = rows[0].place.parent
+    path = rows[0].place.parent
     waiting = Spread(rows)
-    make = partial(jobs.trial, place=place, halting=halting)
-    stage = Stage("rows", make, place, code=[Auto])
+    make = partial(jobs.trial, place=path, halting=halting)
+    stage = Stage("rows", make, path, code=[Auto])
     with run_parts(stage, waiting, where, processes=processes) as ended:
         for done in ended:
             done.result()
             if isinstance(done.part, TrialPart):
                 waiting.ended(done)
-    return jobs.begun(place)
+    return jobs.begun(path)
 
 
 def of(part):
@@ -134,8 +134,8 @@ def test_of_a_killed_worker_its_trial_alone_is_begun_again(
     assert found == times + Counter({halting: 1, "words": 1})
 
 
-def kill_what_halts(place):
-    halted = place / "executions" / "halted"
+def kill_what_halts(path):
+    halted = path / "executions" / "halted"
     waited(halted.exists)
     os.kill(int(halted.read_text()), signal.SIGKILL)
 

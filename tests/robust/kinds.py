@@ -181,9 +181,9 @@ def trained(checkpoint, *, interrupted=False):
     return descend(Trainee(interrupted), epoch=1, budget=4, patience=9, checkpoint=checkpoint)
 
 
-def checkpoint(place, made):
+def checkpoint(directory, made):
     with pytest.raises(KeyboardInterrupt):
-        trained(place / "state", interrupted=True)
+        trained(directory / "state", interrupted=True)
 
     def opened(path):
         kept = path.with_name("kept")
@@ -194,16 +194,16 @@ def checkpoint(place, made):
     return opened
 
 
-def attempts(place, made):
-    (place / "state").mkdir(parents=True)
-    checkpoints._threads_in_turn(place, 2)
+def attempts(directory, made):
+    (directory / "state").mkdir(parents=True)
+    checkpoints._threads_in_turn(directory, 2)
     return lambda path: checkpoints._threads_in_turn(path, 2)
 
 
-def choice(place, made):
-    place.mkdir(parents=True, exist_ok=True)
+def choice(folder, made):
+    folder.mkdir(parents=True, exist_ok=True)
     facts = {"settled": {"rate": 0.1}, "trials": [{"rate": 0.1, "error": 0.5}], "seconds": 1.0}
-    fitting.integrity.write_manifest(place, fitting._SEARCH, {"files": {}, **facts}, durable=False)
+    fitting.integrity.write_manifest(folder, fitting._SEARCH, {"files": {}, **facts}, durable=False)
     return lambda path: fitting._kept(path) and None
 
 
@@ -217,24 +217,24 @@ def trial(place, made):
     return lambda path: trials.found(path, step) and None
 
 
-def counted(place, made):
+def counted(directory, made):
     file = next((made.corpus / "documents").glob("*.parquet"))
-    count_part(TextPart(file, None, 0, "en", place / "part"))
+    count_part(TextPart(file, None, 0, "en", directory / "part"))
     return lambda path: list(_read(path / "part")) and None
 
 
-def row(place, made):
+def row(folder, made):
     table = parse_table(comparisons.TABLE)
-    part = RowPart(table, "TF-IDF", made.task, 0, 1, place / "part", place.with_suffix(".kept"))
+    part = RowPart(table, "TF-IDF", made.task, 0, 1, folder / "part", folder.with_suffix(".kept"))
     train_part(part)
     return lambda path: open_part(replace(part, place=path / "part")) and None
 
 
-def chunk(place, made):
-    place.mkdir(exist_ok=True)
-    Chunks(None, place).make()
+def chunk(directory, made):
+    directory.mkdir(exist_ok=True)
+    Chunks(None, directory).make()
     frame = pl.DataFrame({"id": ["a", "b"]})
-    Chunks(None, place).write(0, {TEXTS: frame, PAGES: frame}, Counter(pages=2))
+    Chunks(None, directory).write(0, {TEXTS: frame, PAGES: frame}, Counter(pages=2))
 
     def opened(path):
         if not Chunks(None, path).is_whole(0):
@@ -272,21 +272,21 @@ def exported(target):
     return make
 
 
-def program_of_words(place, made):
-    exported("bm25s")(place, made)
-    names = list(search_bm25s.Search(place / "index").columns)
-    keep(place, "index")
+def program_of_words(directory, made):
+    exported("bm25s")(directory, made)
+    names = list(search_bm25s.Search(directory / "index").columns)
+    keep(directory, "index")
     return lambda path: search_bm25s.Search(path / "index").best(dict.fromkeys(names, 1.0))
 
 
-def program_of_vectors(place, made):
+def program_of_vectors(directory, made):
     pytest.importorskip("faiss", reason="faiss keeps the latent vectors")
     from ssi_core.export import search_faiss
 
-    exported("faiss")(place, made)
-    width = search_faiss.Search(place / "vectors").latent.shape[1]
+    exported("faiss")(directory, made)
+    width = search_faiss.Search(directory / "vectors").latent.shape[1]
     query = {"vector": [1.0] * width, "words": {"indices": [0, 1], "values": [1.0, 2.0]}}
-    keep(place, "vectors")
+    keep(directory, "vectors")
     return lambda path: search_faiss.Search(path / "vectors").best(query)
 
 
@@ -296,9 +296,9 @@ def encoded(place, made):
     return lambda path: encoder.Encoder(path / "encoder.json").query("car engine moon")
 
 
-def keep(place, name):
+def keep(directory, name):
     """Remove all but a part of an export, which is what is copied to where it is searched."""
-    for path in list(place.iterdir()):
+    for path in list(directory.iterdir()):
         if path.name != name:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -306,28 +306,28 @@ def keep(place, name):
 # --- databases ---
 
 
-def added(place, made):
-    place.mkdir(exist_ok=True)
-    changes = Changes(place / "documents.db")
+def added(directory, made):
+    directory.mkdir(exist_ok=True)
+    changes = Changes(directory / "documents.db")
     changes.put([Document(f"d{n}", f"title {n}", f"text {n} " * (n % 40), None) for n in range(99)])
     changes.drop([f"d{n}" for n in range(0, 99, 7)])
     return lambda path: Changes(path / "documents.db").read()
 
 
-def runs(place, made):
+def runs(directory, made):
     """Two rows of a comparison in a database of MLflow; only the values of rows are read."""
-    place.mkdir(exist_ok=True)
+    directory.mkdir(exist_ok=True)
     table = parse_table({**comparisons.TABLE, "name": "flips"})
     for label in ("TF-IDF", "BM25"):
         with tracking.row_run(table, table.row(label), 0, "c", made.task) as run:
             run.measured({f"test/m{n}": n / 7 for n in range(20)})
     database = tracking.tracking_uri().removeprefix("sqlite:///")
-    shutil.copyfile(database, place / "mlflow.db")
+    shutil.copyfile(database, directory / "mlflow.db")
     numbers = iter(range(1 << 30))
 
     def opened(path):
         # MLflow keeps a database open by its address.
-        copy = place.with_name(f"copy{next(numbers)}.db")
+        copy = directory.with_name(f"copy{next(numbers)}.db")
         shutil.copyfile(path / "mlflow.db", copy)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{copy}")

@@ -26,8 +26,8 @@ pytestmark = [pytest.mark.slow]
 class Place:
     """A directory, always the same, in which each verb has what it reads."""
 
-    def __init__(self, place):
-        self.here, self.kept = place / "here", place / "kept"
+    def __init__(self, path):
+        self.here, self.kept = path / "here", path / "kept"
         self.here.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             self.commands = verbs.make(self.here, patch)

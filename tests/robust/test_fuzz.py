@@ -356,6 +356,6 @@ def test_damaged_parquet(tmp_path_factory, data):
 
 
 def _scratch(factory: pytest.TempPathFactory) -> Path:
-    place = factory.getbasetemp() / "fuzz"
-    place.mkdir(exist_ok=True)
-    return place
+    directory = factory.getbasetemp() / "fuzz"
+    directory.mkdir(exist_ok=True)
+    return directory

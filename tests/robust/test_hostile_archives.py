@@ -181,10 +181,10 @@ def of_members(*members):
 
 
 def with_database(script):
-    def make(place):
-        with closing(sqlite3.connect(place.with_suffix(".db"))) as connection:
+    def make(path):
+        with closing(sqlite3.connect(path.with_suffix(".db"))) as connection:
             connection.executescript(script)
-        return archive(place, ("mlruns/mlflow.db", place.with_suffix(".db").read_bytes()))
+        return archive(path, ("mlruns/mlflow.db", path.with_suffix(".db").read_bytes()))
 
     return make
 
@@ -198,27 +198,27 @@ def large_header(place):
     return place
 
 
-def negative(place):
+def negative(path):
     """A header by which a reader goes back, and reads the same for ever."""
     header = bytearray(tarfile.TarInfo(FILE[0]).tobuf(tarfile.GNU_FORMAT))
     header[124:136] = tarfile.itn(-512, 12, tarfile.GNU_FORMAT)
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
-    place.write_bytes(bytes(header) + bytes(1024))
-    return place
+    path.write_bytes(bytes(header) + bytes(1024))
+    return path
 
 
-def other_compression(place):
-    place.write_bytes(bz2.compress(archive(place, FILE).read_bytes()))
-    return place
+def other_compression(path):
+    path.write_bytes(bz2.compress(archive(path, FILE).read_bytes()))
+    return path
 
 
-def pax_of_pax(place):
+def pax_of_pax(path):
     """Headers of headers, one in another."""
     header = tarfile.TarInfo("x")
     header.type = tarfile.XHDTYPE
-    place.write_bytes(header.tobuf(tarfile.USTAR_FORMAT) * 3000 + bytes(1024))
-    return place
+    path.write_bytes(header.tobuf(tarfile.USTAR_FORMAT) * 3000 + bytes(1024))
+    return path
 
 
 LONG, DEEP = "mlruns/" + "n" * 300, "mlruns" + "/d" * 3000

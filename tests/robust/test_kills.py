@@ -52,8 +52,8 @@ def drawn(kills):
 class Trials:
     """One directory, always the same, in which commands are run."""
 
-    def __init__(self, place):
-        self.here, self.kept = place / "here", place / "kept"
+    def __init__(self, path):
+        self.here, self.kept = path / "here", path / "kept"
         self.here.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             self.commands = verbs.make(self.here, patch)
@@ -76,13 +76,13 @@ class Trials:
             return run_code(SERVED, faults, ready=verbs.READY, SSI_ROOT=str(self.here / "root"))
         if kind != "dask worker":
             return verbs.run_verb(self.here, self.commands[kind], faults)
-        place = self.here.parent / "dask"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
+        path = self.here.parent / "dask"
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
         with pytest.MonkeyPatch.context() as patch, Faults(self.here) as plain:
             for name, value in faults.variables.items():
                 patch.setenv(name, value)
-            with running(place, workers=2) as dask:
+            with running(path, workers=2) as dask:
                 return verbs.run_verb(self.here, [*SPREAD.split(), dask.where], plain)
 
     def undisturbed(self, kind):

@@ -263,7 +263,7 @@ def _write_clicks(here: Path) -> None:
     columns = {**logs.COLUMNS}
     rows = logs.rows(300)
     logs.write_csv(here / "log.csv", rows)
-    visits = [row | {"who": f"u{place // 32:03}"} for place, row in enumerate(logs.rows(2400))]
+    visits = [row | {"who": f"u{offset // 32:03}"} for offset, row in enumerate(logs.rows(2400))]
     for row, visit in enumerate(visits):
         day, hour = divmod(row // 4 // 60, 24)
         visit["when"] = f"2024-01-{day + 1:02}T{hour:02}:{row // 4 % 60:02}:00Z"
@@ -306,7 +306,7 @@ def _write_texts(here: Path) -> None:
         (here / "feeds" / f"{number}.xml").write_bytes(text)
 
 
-def _ingests(place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def _ingests(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Write a small input of every source; return verb -> arguments."""
     found, read = {}, []
 
@@ -319,7 +319,7 @@ def _ingests(place: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         patch.setattr(made_sources, "_read", reading)
         for name in SOURCES:
             if f"data ingest {name}" not in LONG:
-                directory = place / name
+                directory = path / name
                 directory.mkdir(parents=True)
                 made_sources.SOURCES[name](directory)
                 found[f"data ingest {name}"] = _words(*read[-1])

@@ -387,10 +387,10 @@ def test_clicks_follow_examination_and_relevance(sample):
     expected, clicked = np.zeros(6), np.zeros(6)
     bids = [[] for _ in EXAMINATION]
     for showing in click_log(world, 10_000):
-        place = showing.position - 1
-        expected[place] += ad_relevance(world, showing.page, showing.ad.concept)
-        clicked[place] += showing.clicked
-        bids[place].append(showing.ad.bid)
+        position = showing.position - 1
+        expected[position] += ad_relevance(world, showing.page, showing.ad.concept)
+        clicked[position] += showing.clicked
+        bids[position].append(showing.ad.bid)
     np.testing.assert_allclose((clicked / expected)[:4], EXAMINATION[:4], rtol=0.15)
     means = [np.mean(bid) for bid in bids]
     assert means == sorted(means, reverse=True)

@@ -12,9 +12,9 @@ from ssi_core.sample.shop import write_shop
 from tests.sources import ingest, needs_ubi
 
 
-def contents(place):
-    return {str(file.relative_to(place)): file.read_bytes()
-            for file in place.rglob("*") if file.is_file()}  # fmt: skip
+def contents(path):
+    return {str(file.relative_to(path)): file.read_bytes()
+            for file in path.rglob("*") if file.is_file()}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,9 @@ def test_equal_settings_give_equal_files(tmp_path):
 
 @needs_ubi
 def test_the_log_is_read_back_whole(shop, tmp_path):
-    place, counts = shop
-    products = ingest("table", [place / "products.jsonl"], tmp_path / "products").path
-    made = ingest("ubi", [place / "ubi"], tmp_path / "log", documents=products)
+    path, counts = shop
+    products = ingest("table", [path / "products.jsonl"], tmp_path / "products").path
+    made = ingest("ubi", [path / "ubi"], tmp_path / "log", documents=products)
     assert counts["products"] == made.counts["documents"] == 400
     assert counts["queries"] == made.counts["queries_found"] == 3000
     assert counts["impressions"] + counts["clicks"] == made.counts["events_found"]
@@ -45,7 +45,7 @@ def test_the_log_is_read_back_whole(shop, tmp_path):
     assert not any(made.skipped.get(name) for name in reasons)
     assert set(made.skipped["event_of_other_action"]) == set()
     titles = open_collection(made.path).names("documents")["title"]
-    assert titles.to_list() == pl.read_ndjson(place / "products.jsonl")["title"].to_list()
+    assert titles.to_list() == pl.read_ndjson(path / "products.jsonl")["title"].to_list()
 
 
 def test_visitors_click_at_the_top_and_what_is_meant(shop):

@@ -49,12 +49,12 @@ def rows():
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory):
-    place = tmp_path_factory.mktemp("fields")
-    pl.DataFrame(list(rows())).write_ndjson(place / "docs.jsonl")
+    path = tmp_path_factory.mktemp("fields")
+    pl.DataFrame(list(rows())).write_ndjson(path / "docs.jsonl")
     links = [(f"d{i}", f"d{(i + 1) % N}", f"see {word(5000 + (i + 1) % N)}") for i in range(N)]
     links += [(f"d{(i + 2) % N}", f"d{i}", f"see {word(5000 + i)}") for i in range(N)]
-    pl.DataFrame(links, ["source", "target", "anchor"], orient="row").write_csv(place / "links.csv")
-    return ssi.read(place / "docs.jsonl", links=place / "links.csv")
+    pl.DataFrame(links, ["source", "target", "anchor"], orient="row").write_csv(path / "links.csv")
+    return ssi.read(path / "docs.jsonl", links=path / "links.csv")
 
 
 @pytest.fixture(scope="module")

@@ -143,15 +143,15 @@ def test_vocabularies_of_equal_size_are_told_apart(tmp_path):
 @pytest.mark.parametrize("fitted", MODELS, ids=NAMES)
 def test_arrays_that_are_not_those_of_an_index_are_refused(fitted, tmp_path):
     """The digests are made right again each time."""
-    place, texts = tmp_path / "i", tmp_path / "texts.parquet"
+    path, texts = tmp_path / "i", tmp_path / "texts.parquet"
     columns = {name: TITLES for name in ("id", "title", "text", "url")}
     pl.DataFrame(columns).write_parquet(texts)
-    build_index(fitted, documents(fitted.document_views), place, parents={}, texts=[texts])
-    files = sorted(place.rglob("*.npy"))
+    build_index(fitted, documents(fitted.document_views), path, parents={}, texts=[texts])
+    files = sorted(path.rglob("*.npy"))
     assert len(files) >= 3
-    specs = {str(f.relative_to(place).with_suffix("")): _spec(f, len(TITLES)) for f in files}
-    assert not accepted(place, store.MANIFEST, open_index, specs)
-    assert len(Searcher(fitted, open_index(place)).search(["car"], 3)) == 1
+    specs = {str(f.relative_to(path).with_suffix("")): _spec(f, len(TITLES)) for f in files}
+    assert not accepted(path, store.MANIFEST, open_index, specs)
+    assert len(Searcher(fitted, open_index(path)).search(["car"], 3)) == 1
 
 
 def _spec(file, documents):

@@ -34,10 +34,10 @@ def links(task):
     return np.bincount(task.train.rows[:, 1], minlength=len(task.documents))
 
 
-def searcher_of(model, task, place):
+def searcher_of(model, task, path):
     fitted = model.fit(task, np.random.default_rng(0))
-    build_index(fitted, task.documents, place / "index", parents={})
-    return Searcher(fitted, open_index(place / "index"))
+    build_index(fitted, task.documents, path / "index", parents={})
+    return Searcher(fitted, open_index(path / "index"))
 
 
 @pytest.fixture(scope="module")

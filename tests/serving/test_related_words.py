@@ -23,12 +23,12 @@ DENSE = [
 QUERY = "car engine"
 
 
-def searcher(fitted, place):
-    texts = write_parts(place / "texts", TEXTS, [None] * len(TEXTS))
+def searcher(fitted, path):
+    texts = write_parts(path / "texts", TEXTS, [None] * len(TEXTS))
     build_index(
-        fitted, documents(dict(fitted.document_views)), place / "index", parents={}, texts=texts
+        fitted, documents(dict(fitted.document_views)), path / "index", parents={}, texts=texts
     )
-    return Searcher(fitted, open_index(place / "index"))
+    return Searcher(fitted, open_index(path / "index"))
 
 
 @pytest.mark.parametrize("fitted", DENSE, ids=lambda fitted: fitted.model.name)

@@ -178,16 +178,16 @@ def test_a_document_that_was_added_shows_its_own(tmp_path):
 @pytest.mark.hostile("resealed directories")
 def test_a_text_that_unpacks_to_more_than_any_document_is_refused(tmp_path):
     for size, whole in ((31 << 20, True), (33 << 20, False)):
-        place = tmp_path / str(size)
-        place.mkdir()
+        path = tmp_path / str(size)
+        path.mkdir()
         packed = np.frombuffer(zlib.compress(b"\n" + bytes(size)), np.uint8)
-        np.save(place / "packed.npy", packed)
-        np.save(place / "starts.npy", np.array([0, len(packed)]))
+        np.save(path / "packed.npy", packed)
+        np.save(path / "starts.npy", np.array([0, len(packed)]))
         if whole:
-            assert Passages(place, 1)[0].url is None
+            assert Passages(path, 1)[0].url is None
             continue
         with pytest.raises(BadInput, match="the text of row 0 is damaged"), attempt():
-            Passages(place, 1)[0]
+            Passages(path, 1)[0]
 
 
 def made(text):

@@ -50,8 +50,8 @@ def test_a_model_that_passed_is_not_tried_again_until_it_is_another(tmp_path, mo
         tried(7)
 
 
-def _script(place, line):
-    path = place / "python"
+def _script(directory, line):
+    path = directory / "python"
     path.write_text(f"#!/bin/sh\nexec 2>/dev/null\n{line}\n")
     path.chmod(0o755)
     return path

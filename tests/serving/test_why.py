@@ -46,7 +46,7 @@ def _searchers(place):
 def rank(searcher, query, id):
     """Place of a document, from 1; None where it is not found."""
     hits = searcher.search([query], len(searcher.index) + 1)[0].hits
-    return next((place for place, hit in enumerate(hits, 1) if hit.id == id), None)
+    return next((number for number, hit in enumerate(hits, 1) if hit.id == id), None)
 
 
 def test_a_missed_document_is_told_what_holds_another_above_it_and_what_it_lacks(searchers):

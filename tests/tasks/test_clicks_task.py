@@ -21,16 +21,16 @@ SIDES = ("train", "valid", "test")
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
     """Artefacts of one log, by the clicks that count."""
-    place = tmp_path_factory.mktemp("clicks")
+    directory = tmp_path_factory.mktemp("clicks")
     rows = logs.rows(900)
     for row in rows:
         own = (f"w{(i * 7 + int(row['url'][1:])) % 30}" for i in range(6))
         row["body"] = f"{row['url']} page about " + " ".join(own)
         row["user"] = f"u{int(row['visit'][1:]) % 150}"
-    path = logs.write_csv(place / "log.csv", rows)
+    path = logs.write_csv(directory / "log.csv", rows)
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
     return {
-        name: logs.ingest([path], form, place / name, rules=Rules(clicks=name)).path
+        name: logs.ingest([path], form, directory / name, rules=Rules(clicks=name)).path
         for name in ("all", "first", "inverse")
     }
 
@@ -158,8 +158,8 @@ def test_nothing_is_excluded_between_pages_and_ads(tmp_path, clicks):
 def players(tmp_path_factory):
     from tests.datasets.test_wikispeedia_clicks import players_of
 
-    place = tmp_path_factory.mktemp("players")
-    return ingest("wikispeedia-clicks", players_of(place / "in", games=60), place / "clicks").path
+    path = tmp_path_factory.mktemp("players")
+    return ingest("wikispeedia-clicks", players_of(path / "in", games=60), path / "clicks").path
 
 
 def test_pages_that_are_clicked_on_pages_share_all_texts(tmp_path, players):

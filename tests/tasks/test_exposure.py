@@ -33,11 +33,11 @@ def rows():
 @pytest.fixture(scope="module")
 def clicks(rows, tmp_path_factory):
     """Artefacts of one log, by the clicks that count."""
-    place = tmp_path_factory.mktemp("clicks")
-    path = logs.write_csv(place / "log.csv", rows)
+    directory = tmp_path_factory.mktemp("clicks")
+    path = logs.write_csv(directory / "log.csv", rows)
     form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
     return {
-        name: logs.ingest([path], form, place / name, rules=Rules(clicks=name)).path
+        name: logs.ingest([path], form, directory / name, rules=Rules(clicks=name)).path
         for name in ("all", "weighted", "inverse")
     }
 

@@ -15,12 +15,12 @@ from tests.seals import reseal
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
     """A corpus, and its earlier state: 40 documents fewer, and every ninth link."""
-    place = tmp_path_factory.mktemp("corpora")
+    path = tmp_path_factory.mktemp("corpora")
     texts, links = topical()
     old = [link for n, link in enumerate(links) if max(link) < 160 and n % 9]
     return (
-        write_corpus(place / "new", texts, links),
-        write_corpus(place / "old", texts[:160], old),
+        write_corpus(path / "new", texts, links),
+        write_corpus(path / "old", texts[:160], old),
         set(old),
     )
 

@@ -19,12 +19,12 @@ from tests.corpus.clicks import logs
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
     """Clicks of a log, and of its first half."""
-    place = tmp_path_factory.mktemp("clicks")
+    path = tmp_path_factory.mktemp("clicks")
     rows = logs.rows(900)
     made = {}
     for name, n in (("all", len(rows)), ("before", len(rows) // 2)):
-        log = logs.write_csv(place / f"{name}.csv", rows[:n])
-        made[name] = logs.ingest([log], logs.form(), place / name, rules=Rules("all")).path
+        log = logs.write_csv(path / f"{name}.csv", rows[:n])
+        made[name] = logs.ingest([log], logs.form(), path / name, rules=Rules("all")).path
     return made
 
 

@@ -163,9 +163,9 @@ def test_both_splits_can_be_asked_for_what_neither_has_seen(
         asked = candidates(one, "test", None, 0)
         assert set(documents[asked.documents]) == {TEST}
         assert len(asked.outside) == 0
-        for place, query in enumerate(asked.queries.tolist()):
+        for position, query in enumerate(asked.queries.tolist()):
             excluded = {query} | {b for a, b in seen if a == query and documents[b] == TEST}
-            assert {int(asked.documents[c]) for c in asked.excluded.of(place)} == excluded
+            assert {int(asked.documents[c]) for c in asked.excluded.of(position)} == excluded
     # No model has learned from a pair that either is tested on.
     learned = {tuple(p) for one in both.values() for p in one.train.rows.tolist()}
     assert not learned & expected

@@ -92,8 +92,8 @@ def collection(tmp_path_factory):
     """Six documents are relevant to each of three queries, and two judged not to be."""
     judgements = [(f"q{q}", f"d{q + 8 * k}", grade) for q in range(3) for k, grade in
                   enumerate((3, 1, 0, 2, 0, 0.5, 1, 2))]  # fmt: skip
-    place = tmp_path_factory.mktemp("collection")
-    return write_collection(place / "corpus", [*judgements, ("q5", "d1", 0)])
+    path = tmp_path_factory.mktemp("collection")
+    return write_collection(path / "corpus", [*judgements, ("q5", "d1", 0)])
 
 
 def test_a_collection_is_ranked_whole_and_measured_by_grades(collection, fitted, tmp_path):
@@ -121,16 +121,16 @@ def test_a_collection_is_ranked_whole_and_measured_by_grades(collection, fitted,
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory):
     """A frozen set of a corpus whose documents have one or two colours, or none."""
-    place = tmp_path_factory.mktemp("labelled")
-    corpus = write_corpus(place / "corpus", *topical())
+    path = tmp_path_factory.mktemp("labelled")
+    corpus = write_corpus(path / "corpus", *topical())
     rows = [(f"d{i}", "colour", "red") for i in range(0, 150)]
     rows += [(f"d{i}", "colour", "blue") for i in range(100, 180)]
     rows += [(f"d{i}", "colour", f"rare {i % 2}") for i in range(180, 184)]
     (corpus / "labels").mkdir()
     labels = pl.DataFrame(rows, schema=["id", "column", "value"], orient="row")
     labels.write_parquet(corpus / "labels" / "part-00000.parquet")
-    frozen.freeze(corpus, place / "frozen", pool=200)
-    return place / "frozen"
+    frozen.freeze(corpus, path / "frozen", pool=200)
+    return path / "frozen"
 
 
 @pytest.mark.parametrize(("by", "end"), [("colour", 0), ("document.colour", 1)])

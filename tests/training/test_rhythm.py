@@ -81,12 +81,12 @@ def test_a_break_in_any_phase_changes_no_bit(task, whole, tmp_path):
     rates = [metrics["train/rate"] for _, metrics in curve[1:]]
     for rate in sorted(set(rates)):
         # The last validation of a phase, after which the rate falls, and the first of it.
-        for place in (rates.index(rate), len(rates) - 1 - rates[::-1].index(rate)):
-            state = tmp_path / f"{rate}-{place}"
+        for position in (rates.index(rate), len(rates) - 1 - rates[::-1].index(rate)):
+            state = tmp_path / f"{rate}-{position}"
             with pytest.raises(_Stopped):
-                trained(task, stop=curve[1 + place][0], checkpoint=state)
+                trained(task, stop=curve[1 + position][0], checkpoint=state)
             again, same = trained(task, checkpoint=state)
-            assert again.facts["resumed_at"] == curve[1 + place][0]
+            assert again.facts["resumed_at"] == curve[1 + position][0]
             assert bits(again) == bits(fit)
             assert same == curve
 

@@ -30,8 +30,8 @@ from ssi_core.corpus.clicks.guess import tell_all_clicked
 from ssi_core.corpus.clicks.judged_log import Judged
 from ssi_core.corpus.clicks.pairs import settle_pairs
 from ssi_core.corpus.clicks.quarantine import Quarantine
+from ssi_core.corpus.clicks.resolve import as_quarantined, resolve
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.earlier import report_earlier
@@ -255,7 +255,7 @@ class _Ingestion:
         if self._form.of_pairs:
             read = self._quarantine.rows
             return settle_pairs(self._building, self._form.grades, rows, read, where)
-        return settle(self._building, self._rules, rows, plan.names, self._quarantine, where)
+        return resolve(self._building, self._rules, rows, plan.names, self._quarantine, where)
 
     def _name_language(self, path: Path) -> None:
         """Guess the language of the sides for which no language was given."""

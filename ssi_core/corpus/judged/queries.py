@@ -146,11 +146,11 @@ def _has_topics(path: Path) -> bool:
 
 
 def _named_texts(path: Path) -> Iterator[tuple[str, str]]:
-    for place, line in enumerate(text_lines(path), 1):
+    for number, line in enumerate(text_lines(path), 1):
         name, tab, text = line.strip().partition("\t")
         if name and not tab:
             raise BadInput(
-                f"{path}: line {place} is {line.strip()[:60]!r}, expected an id, a tab and a "
+                f"{path}: line {number} is {line.strip()[:60]!r}, expected an id, a tab and a "
                 "query; or a header that names id and text. Repair or remove the line."
             )
         if name:

@@ -84,13 +84,13 @@ def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
     """Yield number, title and text of the documents of a file; the number may be missing."""
     lines: list[str] = []
     inside = any_document = False
-    place = 0
-    for place, line in enumerate(text_lines(path), 1):
+    number = 0
+    for number, line in enumerate(text_lines(path), 1):
         mark = line.strip()[:6].upper()
         if mark.startswith("<DOC>"):
             if inside:
                 raise BadInput(
-                    f"{path}: line {place} begins a document within another: a </DOC> is missing "
+                    f"{path}: line {number} begins a document within another: a </DOC> is missing "
                     "before it. Restore the file."
                 )
             lines, inside, any_document = [], True, True
@@ -100,7 +100,7 @@ def read_documents(path: Path) -> Iterator[tuple[str | None, str, str]]:
             yield _document("".join(lines))
             inside = False
     if inside:
-        raise BadInput(f"{path}: it ends at line {place} within a document. Restore the file.")
+        raise BadInput(f"{path}: it ends at line {number} within a document. Restore the file.")
     if not any_document:
         raise BadInput(f"{path}: no line begins with <DOC>. Is it a file of TREC's documents?")
 
@@ -187,9 +187,9 @@ def read_grade(text: str) -> float | None:
 
 def text_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file in UTF-8, or in Latin-1 as the older ones are."""
-    for place, (line, _) in enumerate(read_lines(path), 1):
+    for number, (line, _) in enumerate(read_lines(path), 1):
         if line is None:
-            raise BadInput(f"{path}: line {place} has more than {LARGEST_LINE >> 20} MiB.")
+            raise BadInput(f"{path}: line {number} has more than {LARGEST_LINE >> 20} MiB.")
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError:

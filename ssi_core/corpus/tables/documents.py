@@ -103,7 +103,7 @@ class _Reading:
         self._labels = {name: f"label {name}" for name in labels}
         self._roles = {**roles, **{role: name for name, role in self._labels.items()}}
         others = [role for role in self._roles if role != "text"]
-        self._kept_as = {role: f"column {place}" for place, role in enumerate(others)}
+        self._kept_as = {role: f"column {position}" for position, role in enumerate(others)}
         settings = {"source": "table", "roles": self._roles}
         self._key = store.key_of("read", settings, {}, store.code_of(build)["digest"])
         columns = [*self._kept_as.values(), _SOURCE]
@@ -198,7 +198,7 @@ class _Reading:
                 line=pl.col("place") + number,
                 category=pl.lit(None, pl.String),
                 problem=pl.lit(None, pl.String),
-                raw=pl.Series([texts[place] for place in taken["place"]], dtype=pl.String),
+                raw=pl.Series([texts[position] for position in taken["place"]], dtype=pl.String),
             ).select(rows.columns)
             every = pl.concat([self._with_ends(rows), same]).sort("line")
             yield with_problems(every, number, wrong, roles, written.encoding)

@@ -111,12 +111,12 @@ def _decoded(block: bytes, encoding: str, first: bool) -> tuple[list[str], dict[
     except UnicodeDecodeError:
         rows = block.split(b"\n")
         lines = []
-        for place, row in enumerate(rows):
+        for position, row in enumerate(rows):
             try:
                 lines.append(row.decode(encoding))
             except UnicodeDecodeError:
                 lines.append(row.decode(encoding, errors="replace"))
-                wrong[place] = "encoding"
+                wrong[position] = "encoding"
     if lines[-1] == "":
         lines.pop()
     if first and lines:
@@ -134,7 +134,7 @@ def with_problems(
     """Mark the lines that are wrong by themselves, by their places, and leave out empty ones."""
     if wrong:
         places = pl.DataFrame(
-            {"line": [first + place for place in wrong], "known": list(wrong.values())},
+            {"line": [first + position for position in wrong], "known": list(wrong.values())},
             schema={"line": pl.Int64, "known": pl.String},
         )
         problems = {name: PROBLEMS[name].format(encoding=encoding) for name in wrong.values()}

@@ -91,7 +91,7 @@ def header_of(path: Path, form: TableForm = GUESSED) -> list[str]:
     names = _keys(path, written, form) if written.kind == "jsonl" else _header(path, written)
     if not names:
         raise BadInput(f"{path}: the file is empty. Give a table with a row.")
-    return names if form.header else [str(place) for place in range(1, len(names) + 1)]
+    return names if form.header else [str(position) for position in range(1, len(names) + 1)]
 
 
 def _header(path: Path, written: Written) -> list[str]:
@@ -188,16 +188,16 @@ def read_separated(
             shape = _shape(path, lines[0], roles, written, header)
             if header:
                 lines, number = lines[1:], number + 1
-                wrong = {place - 1: problem for place, problem in wrong.items()}
+                wrong = {position - 1: problem for position, problem in wrong.items()}
         first, lines = number - len(carried), carried + lines
-        wrong = known | {place + len(carried): problem for place, problem in wrong.items()}
+        wrong = known | {position + len(carried): problem for position, problem in wrong.items()}
         carried, known = [], {}
         if written.separator == "\t" or not any('"' in line for line in lines):
             yield _split(first, lines, wrong, shape)
             continue
         block, carried = _parsed(first, lines, wrong, shape)
         begin = len(lines) - len(carried)
-        known = {place - begin: problem for place, problem in wrong.items() if place >= begin}
+        known = {offset - begin: problem for offset, problem in wrong.items() if offset >= begin}
         number = first
         yield block
     if carried and shape is not None:
@@ -210,7 +210,7 @@ def _shape(
 ) -> _Shape:
     names = _fields(line, written.separator) or []
     if not header:
-        names = [str(place) for place in range(1, len(names) + 1)]
+        names = [str(position) for position in range(1, len(names) + 1)]
     check_header(path, names, roles.values())
     return _Shape(names, roles, written)
 
@@ -257,30 +257,30 @@ def _parsed(
     """Rows of lines with quotes, and the lines at the end that more may belong to."""
     wanted, places = len(shape.header), shape.places
     rows: list[tuple[Any, ...]] = []
-    place = 0
-    while place < len(lines):
-        raw, taken = lines[place], 1
-        while _may_go_on(raw, taken) and place + taken < len(lines):
-            raw, taken = f"{raw}\n{lines[place + taken]}", taken + 1
+    position = 0
+    while position < len(lines):
+        raw, taken = lines[position], 1
+        while _may_go_on(raw, taken) and position + taken < len(lines):
+            raw, taken = f"{raw}\n{lines[position + taken]}", taken + 1
         if _may_go_on(raw, taken) and not last:
             break
         for more in range(1, taken):
-            if place + more in wrong:
-                wrong[place] = wrong[place + more]
+            if position + more in wrong:
+                wrong[position] = wrong[position + more]
         values = _fields(raw, shape.written.separator)
         if values is None or (taken > 1 and len(values) != wanted):
             # What stands after a lost quote is no part of this row.
-            raw, taken = lines[place], 1
+            raw, taken = lines[position], 1
             fault = ("quote", PROBLEMS["quote"])
-            rows.append((first + place, *fault, raw, *[None] * len(places)))
+            rows.append((first + position, *fault, raw, *[None] * len(places)))
         elif len(values) != wanted:
             problem = PROBLEMS["fields"].format(found=len(values), wanted=wanted)
-            rows.append((first + place, "fields", problem, raw, *[None] * len(places)))
+            rows.append((first + position, "fields", problem, raw, *[None] * len(places)))
         else:
-            rows.append((first + place, None, None, raw, *(values[i] for i in places)))
-        place += taken
+            rows.append((first + position, None, None, raw, *(values[i] for i in places)))
+        position += taken
     frame = pl.DataFrame(rows, schema=row_schema(shape.roles), orient="row")
-    return with_problems(frame, first, wrong, shape.roles, shape.written.encoding), lines[place:]
+    return with_problems(frame, first, wrong, shape.roles, shape.written.encoding), lines[position:]
 
 
 def _may_go_on(raw: str, taken: int) -> bool:

@@ -213,10 +213,10 @@ def _read(
         columns = rows.select("title", "text", *_COLUMNS[1:])
         known = dict(zip(rows["place"], columns.iter_rows(), strict=True))
     entries = []
-    for place, name in enumerate(names):
-        values = known.get(place) or _values(directory / name)
+    for position, name in enumerate(names):
+        values = known.get(position) or _values(directory / name)
         if values is not None:
-            entries.append((name, digests[place], *values))
+            entries.append((name, digests[position], *values))
     return pl.DataFrame(entries, schema=_SCHEMA, orient="row"), len(known)
 
 

@@ -121,11 +121,11 @@ def _encoding(data: bytes) -> str | None:
 
 
 def _has_crowded_tag(data: bytes) -> bool:
-    place = 0
-    while tag := _TAG.search(data, place):
-        place, attributes = tag.end(), 0
-        while attribute := _ATTRIBUTE.match(data, place):
-            place, attributes = attribute.end(), attributes + 1
+    position = 0
+    while tag := _TAG.search(data, position):
+        position, attributes = tag.end(), 0
+        while attribute := _ATTRIBUTE.match(data, position):
+            position, attributes = attribute.end(), attributes + 1
             if attributes > _ATTRIBUTES:
                 return True
     return False

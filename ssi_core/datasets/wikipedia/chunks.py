@@ -151,11 +151,11 @@ class _Rows:
         self.links: list[tuple[str, str]] = []
         self.lengths: list[int] = []
 
-    def add(self, place: int, page: Page) -> None:
+    def add(self, position: int, page: Page) -> None:
         """Take in a page."""
         title = titles.clean_title(page.title)
         if page.namespace == MAIN and page.redirect is None:
-            self._add_article(place, page, title)
+            self._add_article(position, page, title)
             return
         kind, target = OTHER, None
         n = count_links(page.text, title=title)
@@ -164,25 +164,25 @@ class _Rows:
         else:
             kind, target = REDIRECT, read_target(page.redirect or "", self.site)[1] or None
         self.lengths.append(0)
-        self.pages.append((place, page.id, kind, title, target, None, n, False))
+        self.pages.append((position, page.id, kind, title, target, None, n, False))
 
-    def _add_article(self, place: int, page: Page, title: str) -> None:
+    def _add_article(self, position: int, page: Page, title: str) -> None:
         words, links = read_wikitext(page.text, title=title, hidden=self.hidden)
         of_cells = not words
         if of_cells:
             words = read_cells(page.text, title=title, hidden=self.hidden)
         if not words:
             self.lengths.append(0)
-            self.pages.append((place, page.id, EMPTY, title, None, None, len(links), False))
+            self.pages.append((position, page.id, EMPTY, title, None, None, len(links), False))
             return
-        names = (place, str(page.id), title, self.site.language)
+        names = (position, str(page.id), title, self.site.language)
         url, parts = self.site.url(title), headings(page.text, hidden=self.hidden)
         texts = (words, parts or None)
         self.documents.append((*names, page.revision, page.timestamp, url, *texts))
         self.links += links
         self.lengths.append(len(links))
         digest = digest_words(words)
-        self.pages.append((place, page.id, DOCUMENT, title, None, digest, len(links), of_cells))
+        self.pages.append((position, page.id, DOCUMENT, title, None, digest, len(links), of_cells))
 
     def texts(self) -> pl.DataFrame:
         """Documents, and their places."""
@@ -272,7 +272,7 @@ def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.Dat
         places = set(pages["place"])
         if len(places) < pages.height or len(places) + len(unchanged) != len(marks):
             return None
-    mark = [marks.digests[place] if marks else None for place in pages["place"]]
+    mark = [marks.digests[position] if marks else None for position in pages["place"]]
     pages = pages.with_columns(mark=pl.Series(mark, dtype=pl.Binary))
     pages = pages.select("place", *(pl.col(name).cast(of) for name, of in PAGES_SCHEMA.items()))
     if kept is not None:

@@ -91,7 +91,7 @@ class Chunk:
         return replace(self, xml=b"".join(runs), left_out=pages.left_out)
 
 
-def _check_end(path: Path, rest: bytes, place: int, *, last: bool) -> None:
+def _check_end(path: Path, rest: bytes, offset: int, *, last: bool) -> None:
     """Refuse what follows the last page unless it ends the export (or nothing, before the last)."""
     rest = rest.strip()
     if rest == (b"</mediawiki>" if last else b""):
@@ -99,7 +99,7 @@ def _check_end(path: Path, rest: bytes, place: int, *, last: bool) -> None:
     title = re.search(rb"<title>([^<]*)", rest)
     where = f"within the page {title[1].decode(errors='replace')!r}" if title else "between pages"
     raise BadInput(
-        f"{path}: no end of the export; the XML ends {where}, after byte {place} of the "
+        f"{path}: no end of the export; the XML ends {where}, after byte {offset} of the "
         f"decompressed text. {CUT_OFF}"
     )
 

@@ -40,7 +40,7 @@ def _parse(xml: bytes) -> etree._Element:
 
 def _locate(chunk: Chunk, xml: bytes, error: Exception) -> BadInput:
     """Name the first page of a chunk that doesn't parse by itself."""
-    place, title, reason = 0, "", str(error)
+    offset, title, reason = 0, "", str(error)
     for page in xml.split(b"</page>")[:-1]:
         try:
             _parse(page + b"</page>")
@@ -49,9 +49,9 @@ def _locate(chunk: Chunk, xml: bytes, error: Exception) -> BadInput:
             title = named[1].decode(errors="replace") if named else ""
             reason = found.msg or reason
             break
-        place += len(page) + len(b"</page>")
+        offset += len(page) + len(b"</page>")
     return BadInput(
-        f"{chunk.path}: the page {title!r} at byte {chunk.start + place} isn't well-formed XML: "
+        f"{chunk.path}: the page {title!r} at byte {chunk.start + offset} isn't well-formed XML: "
         f"{reason}. Download the dump again, or remove that page."
     )
 

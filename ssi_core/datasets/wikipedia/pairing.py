@@ -29,7 +29,7 @@ def sides_of(source: Mates) -> tuple[list[Collection], tuple[str, str]]:
         One is in several languages, or both are in one.
     """
     assert source.corpora is not None, "checked by the validator"
-    corpora = [open_collection(place) for place in source.corpora]
+    corpora = [open_collection(path) for path in source.corpora]
     languages = (_language(corpora[0]), _language(corpora[1]))
     if languages[0] == languages[1]:
         raise BadInput(

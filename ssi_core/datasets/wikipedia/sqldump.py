@@ -37,26 +37,26 @@ def read_rows(path: Path, table: str, columns: int) -> Iterator[tuple[Row, float
     buffer, before, inside, rows, share = b"", 0, False, 0, 0.0
     for block, share in read_blocks(path):
         buffer += block
-        place, moved = 0, True
+        position, moved = 0, True
         while moved:
-            match = (row.match if inside else start.search)(buffer, place)
+            match = (row.match if inside else start.search)(buffer, position)
             moved = match is not None
             if match is None:
                 continue
-            place = match.end()
+            position = match.end()
             if inside:
                 rows += 1
                 yield match.groups()[:-1], share
                 inside = match[columns + 1] == b","
             else:
                 inside = True
-        if inside and len(buffer) - place > _LARGEST_ROW:
-            raise _no_row(path, table, columns, rows, before + place)
+        if inside and len(buffer) - position > _LARGEST_ROW:
+            raise _no_row(path, table, columns, rows, before + position)
         if not inside:
             # The next statement may begin in what is left of the last line.
-            place = max(place, buffer.rfind(b"\n"))
-        before += place
-        buffer = buffer[place:]
+            position = max(position, buffer.rfind(b"\n"))
+        before += position
+        buffer = buffer[position:]
     if inside:
         raise _no_row(path, table, columns, rows, before)
     if not rows:
@@ -66,9 +66,9 @@ def read_rows(path: Path, table: str, columns: int) -> Iterator[tuple[Row, float
         )
 
 
-def _no_row(path: Path, table: str, columns: int, rows: int, place: int) -> BadInput:
+def _no_row(path: Path, table: str, columns: int, rows: int, offset: int) -> BadInput:
     return BadInput(
-        f"{path}: no row of {columns} columns follows row {rows} of {table!r}, at byte {place} of "
+        f"{path}: no row of {columns} columns follows row {rows} of {table!r}, at byte {offset} of "
         "the decompressed text. The file is cut off or of another kind; download it again."
     )
 

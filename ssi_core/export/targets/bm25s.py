@@ -28,9 +28,9 @@ PARAMETERS = {
 }
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``index/``, with the whole matrix in memory twice."""
-    index = place / "index"
+    index = path / "index"
     index.mkdir()
     rows = [terms for _, terms in material.terms()]
     matrix = sparse.csc_array(sparse.vstack(rows, format="csr"))
@@ -53,8 +53,8 @@ def _write(place: Path, material: Material) -> None:
     seal_files(index)
 
 
-def _first(place: Path, layout: Layout) -> None:
-    program("search_bm25s.py", place / "search.py")
+def _first(path: Path, layout: Layout) -> None:
+    program("search_bm25s.py", path / "search.py")
 
 
 TARGET = Target({"query": "$terms"}, _write, _first)

@@ -36,13 +36,13 @@ def target_of(field: str, query: Callable[[str], dict[str, object]]) -> Target:
         "rescore": {**answer, "query": query("$words"), "rescore": again},
     }
 
-    def first(place: Path, layout: Layout) -> None:
-        store.write_json(place / "index.json", index)
+    def first(path: Path, layout: Layout) -> None:
+        store.write_json(path / "index.json", index)
 
     return Target(bodies, write_bulk, first, LONGEST_ID)
 
 
-def write_bulk(place: Path, material: Material) -> None:
+def write_bulk(path: Path, material: Material) -> None:
     """Write ``bulk/*.ndjson``: the title, and the terms in the field ``ssi``."""
     names = material.layout.names
     if dotted := [name for name in names if "." in name]:
@@ -55,4 +55,4 @@ def write_bulk(place: Path, material: Material) -> None:
         for block, terms in material.terms()
         for name, title, row in zip(block.ids, block.titles, json_rows(terms, names), strict=True)
     )
-    material.counts["bytes"] = write_lines(place / "bulk", "ndjson", entries)
+    material.counts["bytes"] = write_lines(path / "bulk", "ndjson", entries)

@@ -16,9 +16,9 @@ from ssi_core.export.writing import Material, Target, program, seal_files, text
 from ssi_core.types import BadInput
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``vectors/``: latent.npy, words.npz, documents.jsonl."""
-    vectors = place / "vectors"
+    vectors = path / "vectors"
     vectors.mkdir()
     shape = (len(material.documents), material.layout.latent)
     latent = create_array(vectors / "latent.npy", "float32", shape)
@@ -40,13 +40,13 @@ def _write(place: Path, material: Material) -> None:
     seal_files(vectors)
 
 
-def _first(place: Path, layout: Layout) -> None:
+def _first(path: Path, layout: Layout) -> None:
     if not layout.latent:
         raise BadInput(
             "the model has no latent vectors, and faiss keeps nothing else. Export it to an engine "
             "of words, such as bm25s or lucene."
         )
-    program("search_faiss.py", place / "search.py")
+    program("search_faiss.py", path / "search.py")
 
 
 TARGET = Target({"query": {"vector": "$vector", "words": "$sparse_words"}}, _write, _first)

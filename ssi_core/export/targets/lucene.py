@@ -8,7 +8,7 @@ from ssi_core.export.terms import Layout
 from ssi_core.export.writing import Material, Target, json_rows, program, write_lines
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``documents/*.tsv``: id, title and terms, as JSON, separated by tabs."""
     names = material.layout.names
     entries = (
@@ -16,15 +16,15 @@ def _write(place: Path, material: Material) -> None:
         for block, terms in material.terms()
         for name, title, row in zip(block.ids, block.titles, json_rows(terms, names), strict=True)
     )
-    material.counts["bytes"] = write_lines(place / "documents", "tsv", entries)
+    material.counts["bytes"] = write_lines(path / "documents", "tsv", entries)
 
 
 def _cell(value: str) -> str:
     return " ".join(value.split())
 
 
-def _first(place: Path, layout: Layout) -> None:
-    program("Ssi.java", place / "Ssi.java")
+def _first(path: Path, layout: Layout) -> None:
+    program("Ssi.java", path / "Ssi.java")
 
 
 TARGET = Target({"query": "$terms"}, _write, _first)

@@ -68,7 +68,7 @@ _WORDS = """\
 _LATENT = "(query->>'latent')::vector({latent}) AS latent"
 
 
-def _first(place: Path, layout: Layout) -> None:
+def _first(path: Path, layout: Layout) -> None:
     """Write ``schema.sql``, and where there is a latent part alone ``index.sql``."""
     kinds, query = {}, []
     if len(layout.words):
@@ -82,12 +82,12 @@ def _first(place: Path, layout: Layout) -> None:
         "query": ",\n    ".join(query),
         "score": " ".join(f"- (d.{name} <#> q.{name})" for name in kinds),
     }
-    (place / "schema.sql").write_text(_SCHEMA.format(**parts), encoding="utf-8")
+    (path / "schema.sql").write_text(_SCHEMA.format(**parts), encoding="utf-8")
     if not len(layout.words) and layout.latent <= MOST_INDEXED:
-        (place / "index.sql").write_text(_INDEX.format(**parts), encoding="utf-8")
+        (path / "index.sql").write_text(_INDEX.format(**parts), encoding="utf-8")
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``rows/*.sql``, in which a document takes the place of a former one of its id."""
 
     def statements() -> Iterator[str]:
@@ -97,7 +97,7 @@ def _write(place: Path, material: Material) -> None:
                 rows = range(start, min(start + ROWS, len(block.ids)))
                 yield _insert(block, rows, material.layout)
 
-    material.counts["bytes"] = write_lines(place / "rows", "sql", statements())
+    material.counts["bytes"] = write_lines(path / "rows", "sql", statements())
 
 
 def _require_room(block: Block) -> None:

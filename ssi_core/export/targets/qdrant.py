@@ -50,7 +50,7 @@ def columns(vectors: Vectors) -> TextMatrix:
     return rows
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``points/*.json``, each the body of a request that adds points."""
 
     def requests() -> Iterator[str]:
@@ -61,7 +61,7 @@ def _write(place: Path, material: Material) -> None:
                 points = [_point(block, rows, row) for row in range(start, end)]
                 yield f"{text({'points': points})}\n"
 
-    material.counts["bytes"] = write_lines(place / "points", "json", requests(), most=0)
+    material.counts["bytes"] = write_lines(path / "points", "json", requests(), most=0)
 
 
 def point_id(document: str) -> str:
@@ -83,9 +83,9 @@ def _point(block: Block, rows: TextMatrix, row: int) -> dict[str, Any]:
     return {"id": point_id(block.ids[row]), "vector": vector, "payload": payload}
 
 
-def _first(place: Path, layout: Layout) -> None:
+def _first(path: Path, layout: Layout) -> None:
     latent = {"latent": {"size": layout.latent, "distance": "Dot"}} if layout.latent else {}
-    store.write_json(place / "collection.json", {"vectors": latent, "sparse_vectors": {"ssi": {}}})
+    store.write_json(path / "collection.json", {"vectors": latent, "sparse_vectors": {"ssi": {}}})
 
 
 TARGET = Target(BODIES, _write, _first)

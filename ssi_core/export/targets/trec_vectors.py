@@ -9,7 +9,7 @@ from ssi_core.export.targets.qdrant import columns
 from ssi_core.export.writing import Material, Target, write_lines
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``vectors/*.vec``; the k-th latent number is the term ``x_k``, of any sign."""
     layout = material.layout
     names = [*layout.words, *(f"x_{k}" for k in range(layout.latent))]
@@ -24,7 +24,7 @@ def _write(place: Path, material: Material) -> None:
                 )
                 yield f"{name}\t{' '.join(f'{names[c]}:{x:.7g}' for c, x in terms)}\n"
 
-    material.counts["bytes"] = write_lines(place / "vectors", "vec", lines())
+    material.counts["bytes"] = write_lines(path / "vectors", "vec", lines())
 
 
 TARGET = Target({"query": {"words": "$signed", "x": "$vector"}}, _write)

@@ -74,7 +74,7 @@ def schema(layout: Layout) -> str:
     )
 
 
-def _write(place: Path, material: Material) -> None:
+def _write(path: Path, material: Material) -> None:
     """Write ``feed/*.jsonl``, an operation "put" for each document."""
 
     def operations() -> Iterator[str]:
@@ -89,7 +89,7 @@ def _write(place: Path, material: Material) -> None:
                 put = {"put": f"id:ssi:ssi::{quote(name, safe='')}", "fields": fields}
                 yield f"{text(put)}\n"
 
-    material.counts["bytes"] = write_lines(place / "feed", "jsonl", operations())
+    material.counts["bytes"] = write_lines(path / "feed", "jsonl", operations())
 
 
 def _cells(rows: TextMatrix, row: int, words: list[str]) -> dict[str, float]:
@@ -102,8 +102,8 @@ def _rounded(numbers: list[float]) -> list[float]:
     return [float(f"{x:.7g}") for x in numbers]
 
 
-def _first(place: Path, layout: Layout) -> None:
-    application = place / "application"
+def _first(path: Path, layout: Layout) -> None:
+    application = path / "application"
     (application / "schemas").mkdir(parents=True)
     (application / "services.xml").write_text(SERVICES, encoding="utf-8")
     (application / "schemas" / "ssi.sd").write_text(schema(layout), encoding="utf-8")

@@ -94,10 +94,10 @@ class Lbfgs:
         return evaluations
 
     def _remember(self, point: NDArray[Any], gradient: NDArray[Any]) -> None:
-        place = int(self._taken[0]) % len(self._steps)
-        self._steps[place] = point - self.point
-        self._changes[place] = gradient - self._gradient
-        self._curvature[place] = _dot(self._steps[place], self._changes[place])
+        position = int(self._taken[0]) % len(self._steps)
+        self._steps[position] = point - self.point
+        self._changes[position] = gradient - self._gradient
+        self._curvature[position] = _dot(self._steps[position], self._changes[position])
         self.point[...], self._gradient[...] = point, gradient
         self._taken += 1
 

@@ -249,5 +249,5 @@ def drawn_negatives(task: Task, paired: Paired, count: int, rng: np.random.Gener
     rows = np.repeat(np.arange(never.shape[0]), np.diff(never.indptr))
     allowed_before = never.indices - (np.arange(never.nnz) - never.indptr[rows])
     keys = rows * never.shape[1] + allowed_before
-    place = np.searchsorted(keys, paired.left[:, None] * never.shape[1] + chosen, side="right")
-    return (chosen + place - never.indptr[paired.left][:, None]).astype(np.int32)
+    position = np.searchsorted(keys, paired.left[:, None] * never.shape[1] + chosen, side="right")
+    return (chosen + position - never.indptr[paired.left][:, None]).astype(np.int32)

@@ -123,8 +123,8 @@ class TopicModel(Model):
             raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
         same_space(task, _VIEW, "the words of queries and documents")
         judge = options.judge(task, "valid", self.validation_queries)
-        place = options.checkpoint.parent if options.checkpoint else None
-        training = Training(self, task, int(rng.integers(2**63)), judge, options.threads, place)
+        path = options.checkpoint.parent if options.checkpoint else None
+        training = Training(self, task, int(rng.integers(2**63)), judge, options.threads, path)
         return go_over(training, training.pairs, self.passes, judge, options)
 
     def variants(self, fitted: FittedModel) -> Iterator[FittedModel]:
@@ -220,7 +220,7 @@ class Training:
         seed: int,
         judge: Judge,
         threads: int,
-        place: Path | None = None,
+        path: Path | None = None,
     ) -> None:
         self._model, self._task, self._judge, self._threads = model, task, judge, threads
         self._rows, self._left = _texts_of(model, task)
@@ -229,7 +229,7 @@ class Training:
         self._seen = _seen(model, task, self._rows)
         rng, width = np.random.default_rng(seed), task.queries.width(_VIEW)
         self._passes = np.zeros(1, np.int64)
-        self._theta = _rows((len(self._rows), model.topics), place)
+        self._theta = _rows((len(self._rows), model.topics), path)
         self._theta[:] = 1 / model.topics
         # From equal words EM would never leave them.
         self._documents = _noise(rng, width, model.topics)
@@ -347,12 +347,12 @@ def _has_room(size: int) -> bool:
     return size <= memory_available() // 2
 
 
-def _rows(shape: tuple[int, int], place: Path | None) -> Float32:
+def _rows(shape: tuple[int, int], path: Path | None) -> Float32:
     """Make a matrix: in memory, or in a file that has no name and goes with the process."""
     size = 4 * shape[0] * shape[1]
     if _has_room(size):
         return np.empty(shape, np.float32)
-    directory = place or Path(gettempdir())
+    directory = path or Path(gettempdir())
     directory.mkdir(parents=True, exist_ok=True)
     with files.writing(directory), TemporaryFile(dir=directory) as file:
         # A full disk is found here, and not by a write into the mapping.

@@ -196,9 +196,9 @@ class Training:
         self._model, self._task, self._judge, self._threads = model, task, judge, threads
         self._share = shares(task.documents.matrix(_VIEW))
         rows, queries = task.train.rows, task.queries.matrix(_VIEW)
-        documents, places = np.unique(rows[:, 1], return_inverse=True)
+        documents, positions = np.unique(rows[:, 1], return_inverse=True)
         clicked = sparse.csr_array(
-            (np.ones(len(rows), np.float32), (places, rows[:, 0])),
+            (np.ones(len(rows), np.float32), (positions, rows[:, 0])),
             (len(documents), queries.shape[0]),
         )
         counts = task.documents.matrix(_VIEW)[documents]

@@ -100,7 +100,7 @@ def collect(name: str, rows: Iterable[LabelledText], where: str) -> LabelledText
     classes = sorted({one.label for one in sides["train"]})
     if len(classes) < 2:
         raise BadInput(f"{where}: all training texts are of one class. Give two classes or more.")
-    number = {label: place for place, label in enumerate(classes)}
+    number = {label: position for position, label in enumerate(classes)}
     for one in sides["test"]:
         if one.label not in number:
             raise BadInput(

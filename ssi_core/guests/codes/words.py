@@ -56,13 +56,13 @@ class Words:
         texts : iterable of str
             The texts; one without a known stem has a row of zeros.
         """
-        column = {one: place for place, one in enumerate(self.stems)}
+        column = {one: offset for offset, one in enumerate(self.stems)}
         indptr, indices, counts = [0], [], []
         for text in texts:
             known = Counter(column[one] for one in stems_of(text) if one in column)
-            for place in sorted(known):
-                indices.append(place)
-                counts.append(known[place])
+            for position in sorted(known):
+                indices.append(position)
+                counts.append(known[position])
             indptr.append(len(indices))
         start = np.array(indptr, np.int64)
         data = np.array(counts, np.float64) * self.idf[np.array(indices, np.int64)]

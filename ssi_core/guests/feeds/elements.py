@@ -113,9 +113,9 @@ def _bags(feed: Feed, entries: int) -> Iterable[tuple[int, str]]:
     """Yield the column and the text of each element."""
     yield 0, feed.title
     yield 1, feed.description
-    for place, entry in enumerate(feed.entries[:entries]):
-        yield 2 + place, entry.title
-        yield 2 + entries + place, entry.description
+    for position, entry in enumerate(feed.entries[:entries]):
+        yield 2 + position, entry.title
+        yield 2 + entries + position, entry.description
 
 
 def _sigma(

@@ -284,8 +284,8 @@ def build(building: Building, source: Feeds, progress: Progress | None) -> None:
         for feed in read_feeds(directory, skipped, progress):
             count += 1
             topic = next(iter(feed.topics), None)
-            for place, entry in enumerate(feed.entries):
-                identifier = entry.id or f"{feed.name}#{place}"
+            for position, entry in enumerate(feed.entries):
+                identifier = entry.id or f"{feed.name}#{position}"
                 text = entry.description or entry.title
                 rows.append((
                     identifier, entry.title, text, entry.timestamp or None, entry.url or None,

@@ -97,7 +97,7 @@ def draw(topics: dict[str, list[str]], least: int, most: int, seed: int) -> Draw
         raise BadInput(f"no topic has {least} documents. Use a smaller --least.")
     for ids in kept.values():
         places = random.permutation(len(ids))[:most]
-        chosen.update(dict.fromkeys(ids[place] for place in sorted(places)))
+        chosen.update(dict.fromkeys(ids[position] for position in sorted(places)))
     return Drawn({topic: tuple(ids) for topic, ids in kept.items()}, tuple(sorted(chosen)))
 
 
@@ -142,9 +142,9 @@ def feeds_of(opened: Collection, drawn: Drawn, entries: int) -> Iterator[Feed]:
                     target,
                     title[target],
                     first_paragraph(text[target], title[target]),
-                    timestamp=(_NEWEST - timedelta(days=place)).isoformat(),
+                    timestamp=(_NEWEST - timedelta(days=position)).isoformat(),
                 )
-                for place, target in enumerate(order[:entries])
+                for position, target in enumerate(order[:entries])
             ),
         )
 

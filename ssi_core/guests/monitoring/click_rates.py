@@ -67,9 +67,9 @@ class ClickRates:
         return new if same else self.rates
 
 
-def click_rates(place: Path) -> ClickRates:
+def click_rates(path: Path) -> ClickRates:
     """Return the rates of the clicks in a collection."""
-    collection = open_collection(place)
+    collection = open_collection(path)
     artefact = collection.artefact
     shown, clicked = (int(artefact.counts.get(name, 0)) for name in ("impressions", "clicks"))
     # Where a page always shows the same, its impressions are the clicked ones alone.

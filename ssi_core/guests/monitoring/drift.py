@@ -118,7 +118,7 @@ class Limits:
 
 
 def profile(
-    place: Path,
+    path: Path,
     vocabulary: Sequence[str] | None = None,
     *,
     like: Profile | None = None,
@@ -130,7 +130,7 @@ def profile(
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Directory of a collection.
     vocabulary : sequence of str or None
         Words that the champion knows.
@@ -143,7 +143,7 @@ def profile(
     split : callable
         Text and language -> its words, as `tokenizer.tokenize` returns them.
     """
-    source = open_collection(place)
+    source = open_collection(path)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}
     names = [name for relation, name in counted.items() if relation in source.relations]
     links = int(source.artefact.counts.get((names or ["links"])[0], 0))
@@ -167,7 +167,7 @@ def profile(
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
         languages={str(code): count / n for code, count in shares.iter_rows()},
-        clicks=click_rates(place) if CLICK in source.relations else ClickRates(),
+        clicks=click_rates(path) if CLICK in source.relations else ClickRates(),
         together=word_map(words, same),
     )
 
@@ -188,9 +188,9 @@ def changed_pairs(new: Path, old: Path) -> float:
     return min(1.0, (len(now) + len(before) - 2 * common) / max(1, len(now)))
 
 
-def _pairs(place: Path) -> NDArray[np.uint64]:
+def _pairs(path: Path) -> NDArray[np.uint64]:
     """Return a hash of each pair, ascending."""
-    source = open_collection(place)
+    source = open_collection(path)
     names = [name for name in (CLICK, TRANSLATION, LINK) if name in source.relations]
     both = pl.concat_str("source", "target", separator="\0")
     hashes = [frame.select(both.hash()).to_series().to_numpy() for frame in source.ends(names[0])]

@@ -44,19 +44,19 @@ def read_visits(clicks: Path) -> pl.DataFrame:
     return pl.concat(frames).with_columns(pl.col("position").cast(pl.Int64))
 
 
-def read_propensities(place: Path) -> pl.DataFrame:
+def read_propensities(path: Path) -> pl.DataFrame:
     """Read how often each position is looked at: position, propensity (null: not known).
 
     Parameters
     ----------
-    place : Path
+    path : Path
         A collection of clicks with estimates, or a table of the columns position, propensity.
     """
-    if place.is_dir():
-        with files.reading(place / "propensities.parquet", _AGAIN):
-            table = pl.read_parquet(place / "propensities.parquet", glob=False)
+    if path.is_dir():
+        with files.reading(path / "propensities.parquet", _AGAIN):
+            table = pl.read_parquet(path / "propensities.parquet", glob=False)
         return table.select(pl.col("position").cast(pl.Int64), "propensity")
-    return _table(place, ["position"], "propensity")
+    return _table(path, ["position"], "propensity")
 
 
 def read_policy(path: Path) -> pl.DataFrame:

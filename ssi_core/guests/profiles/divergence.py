@@ -54,7 +54,7 @@ def rest(counts: sparse.csr_array, alpha: float) -> Float64:
     return theta
 
 
-def contributions(theta: sparse.csr_array, codes: Float64, places: Int64) -> sparse.csr_array:
+def contributions(theta: sparse.csr_array, codes: Float64, positions: Int64) -> sparse.csr_array:
     """Return d(p||q|z) of the tokens of each user, in bits.
 
     Parameters
@@ -63,14 +63,14 @@ def contributions(theta: sparse.csr_array, codes: Float64, places: Int64) -> spa
         p of the tokens that a user has.
     codes : float64 (distributions, N)
         Distributions q above 0.
-    places : int64 (users,)
+    positions : int64 (users,)
         Row of ``codes`` that is q of the user.
     """
-    rows = np.repeat(places, np.diff(theta.indptr))
+    rows = np.repeat(positions, np.diff(theta.indptr))
     return _like(theta, theta.data * np.log2(theta.data / codes[rows, theta.indices]))
 
 
-def divergence(counts: sparse.csr_array, alpha: float, codes: Float64, places: Int64) -> Float64:
+def divergence(counts: sparse.csr_array, alpha: float, codes: Float64, offsets: Int64) -> Float64:
     """Return D(p||q) of each user over all tokens, float64 (users,), in bits.
 
     Parameters
@@ -81,17 +81,17 @@ def divergence(counts: sparse.csr_array, alpha: float, codes: Float64, places: I
         What is added to each count.
     codes : float64 (distributions, N)
         Distributions q above 0.
-    places : int64 (users,)
+    offsets : int64 (users,)
         Row of ``codes`` that is q of the user.
     """
     theta, other = seen(counts, alpha), rest(counts, alpha)
-    bits: Float64 = np.asarray(contributions(theta, codes, places).sum(axis=1), np.float64).ravel()
+    bits: Float64 = np.asarray(contributions(theta, codes, offsets).sum(axis=1), np.float64).ravel()
     if alpha == 0:
         return bits
     logs = np.log2(codes)
-    known = _like(theta, logs[np.repeat(places, np.diff(theta.indptr)), theta.indices])
+    known = _like(theta, logs[np.repeat(offsets, np.diff(theta.indptr)), theta.indices])
     unseen = counts.shape[1] - np.diff(counts.indptr)
-    missing = logs.sum(axis=1)[places] - np.asarray(known.sum(axis=1)).ravel()
+    missing = logs.sum(axis=1)[offsets] - np.asarray(known.sum(axis=1)).ravel()
     result: Float64 = bits + other * (unseen * np.log2(other) - missing)
     return result
 

@@ -35,7 +35,7 @@ def auc(scores: Float64, relevant: NDArray[np.bool_]) -> float:
     n, positive = len(relevant), int(relevant.sum())
     if not 0 < positive < n:
         raise ValueError(f"relevant: {positive} of {n} are positive, expected some and not all")
-    _, place, times = np.unique(scores, return_inverse=True, return_counts=True)
+    _, position, times = np.unique(scores, return_inverse=True, return_counts=True)
     rank = np.cumsum(times) - (times - 1) / 2
-    pairs = float(rank[place[relevant]].sum()) - positive * (positive + 1) / 2
+    pairs = float(rank[position[relevant]].sum()) - positive * (positive + 1) / 2
     return pairs / (positive * (n - positive))

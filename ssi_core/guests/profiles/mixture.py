@@ -49,8 +49,8 @@ class Mixture:
         counts : CSR (users, N)
             How often each user did what a token names.
         """
-        places: Int64 = _joint(counts, self.theta, self.share).argmax(axis=1)
-        return places
+        positions: Int64 = _joint(counts, self.theta, self.share).argmax(axis=1)
+        return positions
 
 
 def fit_mixture(
@@ -124,11 +124,11 @@ def _start(counts: sparse.csr_array, parts: int, random: np.random.Generator) ->
 
 
 def _parts(
-    counts: sparse.csr_array, places: Int64, parts: int, alpha: float
+    counts: sparse.csr_array, positions: Int64, parts: int, alpha: float
 ) -> tuple[Float64, Float64]:
-    users = len(places)
-    member = sparse.csr_array((np.ones(users), (places, np.arange(users))), shape=(parts, users))
-    share = (np.bincount(places, minlength=parts) + 1.0) / (users + parts)
+    users = len(positions)
+    member = sparse.csr_array((np.ones(users), (positions, np.arange(users))), shape=(parts, users))
+    share = (np.bincount(positions, minlength=parts) + 1.0) / (users + parts)
     return smoothed((member @ counts).toarray(), alpha), share
 
 

@@ -109,10 +109,10 @@ class ProfileModel(Fitted[Profiler]):
         }
 
     def _tokens(self, bits: Any, often: Any = None) -> list[dict[str, Any]]:
-        order = [place for place in np.argsort(-bits, kind="stable") if bits[place] > 0]
-        rows = [{"token": self.tokens[place], "bits": float(bits[place])} for place in order]
-        for row, place in zip(rows, order if often is not None else (), strict=False):
-            row["count"] = int(often[place])
+        order = [offset for offset in np.argsort(-bits, kind="stable") if bits[offset] > 0]
+        rows = [{"token": self.tokens[offset], "bits": float(bits[offset])} for offset in order]
+        for row, position in zip(rows, order if often is not None else (), strict=False):
+            row["count"] = int(often[position])
         return rows
 
     def contents(self) -> Contents[Profiler]:

@@ -147,7 +147,7 @@ def _bounds(clicks: pl.DataFrame) -> Mapping[str, object]:
     """Return the moment at which each side ends; the last one has no end."""
     first = clicks.group_by("user").agg(pl.col("timestamp").min())["timestamp"].sort()
     places = [min(len(first) - 1, int(share * len(first))) for share in _SHARES]
-    return dict(zip(SIDES, (first[place] for place in places), strict=False))
+    return dict(zip(SIDES, (first[position] for position in places), strict=False))
 
 
 def _moments(

@@ -79,16 +79,16 @@ class AdaRank(Linear):
             merit = np.where(free, alone @ share, -1)
             if not free.any():
                 break
-            place = int(np.argmax(merit))
-            good = float(merit[place])
+            position = int(np.argmax(merit))
+            good = float(merit[position])
             alpha = 0.5 * np.log((1 + good) / max(1 - good, CERTAIN))
-            weights[place // 2] += signs[place % 2] * alpha
+            weights[position // 2] += signs[position % 2] * alpha
             values = measure(grades, grades.order_of(train.values @ weights))
             now = float(values.mean())
             if taken and now < before - self.tolerance:
-                weights[place // 2] -= signs[place % 2] * alpha
+                weights[position // 2] -= signs[position % 2] * alpha
                 break
-            taken.append(place // 2)
+            taken.append(position // 2)
             row = taken[-self.repeats :]
             if len(row) == self.repeats and len(set(row)) == 1:
                 free[[2 * row[0], 2 * row[0] + 1]] = False

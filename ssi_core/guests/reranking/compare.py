@@ -197,8 +197,8 @@ def _references(trained: Mapping[str, Trained], measure: str) -> dict[str, Any]:
 
 def _metrics(trained: Trained) -> dict[str, float]:
     numbers = {f"test/{name}": value for name, value in trained.means.items()}
-    for place, fold in enumerate(trained.folds, 1):
-        numbers |= {f"fold_{place}/{name}": value for name, value in fold.items()}
+    for number, fold in enumerate(trained.folds, 1):
+        numbers |= {f"fold_{number}/{name}": value for name, value in fold.items()}
     return {**numbers, "usage/cpu_seconds": trained.seconds}
 
 

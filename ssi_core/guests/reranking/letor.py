@@ -153,7 +153,7 @@ def pad(features: PairFeatures, names: tuple[str, ...], where: str) -> PairFeatu
     """
     if features.names == names:
         return features
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: position for position, name in enumerate(names)}
     if unknown := [name for name in features.names if name not in places]:
         raise BadInput(
             f"{where}: feature {unknown[0]!r} is unknown: {len(names)} are known, from "

@@ -108,14 +108,14 @@ class PairFeatures:
 
     def take(self, queries: Sequence[int] | Int64) -> PairFeatures:
         """Return the rows of some queries, named by their places, in that order."""
-        places = np.asarray(queries, dtype=np.int64)
-        sizes = self.sizes[places]
+        positions = np.asarray(queries, dtype=np.int64)
+        sizes = self.sizes[positions]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows = np.repeat(self.start[places] - start[:-1], sizes) + np.arange(start[-1])
+        rows = np.repeat(self.start[positions] - start[:-1], sizes) + np.arange(start[-1])
         return PairFeatures(
             self.values[rows],
             self.grade[rows],
-            self.queries[places],
+            self.queries[positions],
             start,
             self.documents[rows],
             self.names,

@@ -198,6 +198,6 @@ class GreedyRankRls(Linear):
         return {"weights": weights}, {
             "lambda": chosen[0],
             "k": len(chosen[1]),
-            "selected": [train.names[place] for place in chosen[1]],
+            "selected": [train.names[position] for position in chosen[1]],
             "chosen_value": choice.value,
         }

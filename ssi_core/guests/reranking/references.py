@@ -31,12 +31,12 @@ class BestFeature(Linear):
         """Measure each feature as it is and upside down."""
         measure, grades = measure_named(self.measure), Grades.of(train)
         best, top, weights = (0, 1.0), -1.0, np.zeros(len(train.names))
-        for place in range(len(train.names)):
+        for position in range(len(train.names)):
             for sign in (1.0, -1.0):
-                order = grades.order_of(sign * train.values[:, place])
+                order = grades.order_of(sign * train.values[:, position])
                 value = float(np.mean(measure(grades, order)))
                 if value > top:
-                    best, top = (place, sign), value
+                    best, top = (position, sign), value
         weights[best[0]] = best[1]
         direction = "higher is better" if best[1] > 0 else "lower is better"
         return {"weights": weights}, {
@@ -66,11 +66,11 @@ class ReciprocalRanks(Linear):
     def inputs(self, features: PairFeatures, arrays: Arrays) -> PairFeatures:
         """Return the reciprocal ranks of each feature."""
         values: Float64 = np.zeros(features.values.shape)
-        for place, direction in enumerate(arrays[MISSING][0]):
-            column = direction * features.values[:, place]
+        for position, direction in enumerate(arrays[MISSING][0]):
+            column = direction * features.values[:, position]
             for _, rows in features.lists():
                 kept = rows.start + np.flatnonzero(~np.isnan(column[rows]))
-                values[kept, place] = 1 / (self.constant + ranks(column[kept]))
+                values[kept, position] = 1 / (self.constant + ranks(column[kept]))
         return features.with_values(values, features.names)
 
     def learn(

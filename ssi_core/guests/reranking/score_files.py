@@ -37,10 +37,10 @@ def write_run(features: PairFeatures, scores: Float64, path: Path, name: str) ->
 
     def lines() -> Iterator[str]:
         for query, rows in features.lists():
-            places = order[rows]
-            shown = strictly_decreasing(scores[places].astype(np.float32))
-            for rank, (place, score) in enumerate(zip(places, shown, strict=True), 1):
-                document = escape(documents[place]) or f"row-{place + 1}"
+            positions = order[rows]
+            shown = strictly_decreasing(scores[positions].astype(np.float32))
+            for rank, (position, score) in enumerate(zip(positions, shown, strict=True), 1):
+                document = escape(documents[position]) or f"row-{position + 1}"
                 yield f"{escape(query)} Q0 {document} {rank} {score:.9g} {name}\n"
 
     with files.writing(path.parent), path.open("w", encoding="utf-8") as out:

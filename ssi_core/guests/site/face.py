@@ -150,17 +150,17 @@ def site(
     """
     if addresses not in STYLES:
         raise BadInput(f"addresses: no style {instead(addresses, STYLES)}")
-    place = Path(out)
-    require_ours(place)
+    path = Path(out)
+    require_ours(path)
     if isinstance(folder, Documents):
         documents = folder
     else:
         documents = read(folder, source="folder", language=language)
         if root is None:
-            root = root_of(Path(folder).resolve(), place.resolve())
+            root = root_of(Path(folder).resolve(), path.resolve())
     rule_of(language_of(documents))
     learnt = learn(documents, budget=budget, seed=random_state)
-    counts = write_site(learnt, place, root=root or "../", addresses=addresses)
-    written = Site(place)
+    counts = write_site(learnt, path, root=root or "../", addresses=addresses)
+    written = Site(path)
     written.counts, written.chosen = counts, dict(learnt.facts)
     return written

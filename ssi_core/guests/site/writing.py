@@ -95,8 +95,8 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
     version = hashlib.sha256(b"".join(chunks.values())).hexdigest()[:8]
     chunks[MANIFEST] = chunks[MANIFEST].replace(b"VERSION", version.encode(), 1)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as place:
-        whole = Path(place) / "whole"
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as path:
+        whole = Path(path) / "whole"
         whole.mkdir()
         (whole / PROGRAM).write_text(program(), encoding="utf-8")
         for name, data in chunks.items():

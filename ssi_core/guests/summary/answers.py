@@ -103,10 +103,10 @@ def _with_best(
     """Return hits that show the best sentence of each document."""
     documents = np.array([one.document for one in listed])
     shown = []
-    for place, hit in enumerate(hits):
-        places = np.flatnonzero(documents == place)
-        if len(places):
-            best = snippet(listed[int(places[np.argmax(scores[places])])].text, words)
+    for position, hit in enumerate(hits):
+        positions = np.flatnonzero(documents == position)
+        if len(positions):
+            best = snippet(listed[int(positions[np.argmax(scores[positions])])].text, words)
             hit = replace(hit, snippet=best.text, marks=best.marks)
         shown.append(hit)
     return shown

@@ -119,8 +119,8 @@ def of_files(given: OfFilesSettings) -> Outcome:
     listed = sentences_of(texts, given.language, summariser.shortest)
     chosen, _ = summariser.answer(listed, given.query, given.length, given.language, base)
     sentences = [
-        {"file": str(given.files[listed[place].document]), "text": listed[place].text}
-        for place in chosen
+        {"file": str(given.files[listed[position].document]), "text": listed[position].text}
+        for position in chosen
     ]
 
     def show(console: Console) -> None:

@@ -140,7 +140,7 @@ class Prepared:
         space = self._spaces[summariser]
         scores = summariser.scores(space, question.query)
         chosen = summariser.choose(listed, space, scores, words, fitting=False)
-        return [listed[place].text for place in chosen]
+        return [listed[position].text for position in chosen]
 
 
 def plainly(label: str, question: Question, words: int) -> list[str]:
@@ -327,11 +327,11 @@ def _first_recall(
     """Return the mean recall of ROUGE-1 of each summariser; each text is read once."""
     prepared = Prepared(base)
     recall = np.zeros((len(summarisers), len(questions)))
-    for place, question in enumerate(questions):
+    for position, question in enumerate(questions):
         for number, summariser in enumerate(summarisers):
             ours = prepared.summary(summariser, question, words)
             overlap = rouge(ours, sentences(question.summary), stems=True, words=words)
-            recall[number, place] = overlap["rouge1"].recall
+            recall[number, position] = overlap["rouge1"].recall
     return [float(mean) for mean in recall.mean(axis=1)]
 
 
@@ -345,13 +345,13 @@ def _measured(
     """
     names = [f"{name}{kind}" for kind in ("", "_plain", "_f1") for name in TITLES]
     values = {name: np.zeros(len(questions)) for name in names}
-    for place, (ours, question) in enumerate(zip(summaries, questions, strict=True)):
+    for position, (ours, question) in enumerate(zip(summaries, questions, strict=True)):
         reference = sentences(question.summary)
         for stems in (True, False):
             for name, overlap in rouge(ours, reference, stems=stems, words=words).items():
-                values[name if stems else f"{name}_plain"][place] = overlap.recall
+                values[name if stems else f"{name}_plain"][position] = overlap.recall
                 if stems:
-                    values[f"{name}_f1"][place] = overlap.f1
+                    values[f"{name}_f1"][position] = overlap.f1
     return values
 
 

@@ -111,7 +111,7 @@ class ConceptBase(Fitted[Estimator]):
         phrases = tuple(named)
         return cls(
             tuple(names["title"]),
-            tuple(phrases[place] for place in kept),
+            tuple(phrases[position] for position in kept),
             sparse.csr_array(share).astype(np.float32),
             (linking[kept] / having[kept]).astype(np.float32),
             links_in,

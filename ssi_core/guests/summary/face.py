@@ -169,4 +169,4 @@ def summarise(
     given = [texts] if isinstance(texts, str) else list(texts)
     listed = sentences_of(given, language, summariser.shortest)
     chosen, _ = summariser.answer(listed, query, words, language, base)
-    return [listed[place].text for place in chosen]
+    return [listed[position].text for position in chosen]

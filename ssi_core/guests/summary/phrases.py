@@ -34,27 +34,27 @@ class Phrases:
     def every(self, words: Sequence[str]) -> set[int]:
         """Return the phrases that occur among words, those inside of others too."""
         numbers = set()
-        for place, word in enumerate(words):
+        for position, word in enumerate(words):
             for length in self._lengths.get(word, ()):
-                number = self._at(words, place, length)
+                number = self._at(words, position, length)
                 if number is not None:
                     numbers.add(number)
         return numbers
 
     def longest(self, words: Sequence[str], accepted: Callable[[int], bool]) -> Iterator[int]:
         """Yield from left to right the longest accepted phrase at a place, then go on behind it."""
-        place = 0
-        while place < len(words):
+        position = 0
+        while position < len(words):
             step = 1
-            for length in self._lengths.get(words[place], ()):
-                number = self._at(words, place, length)
+            for length in self._lengths.get(words[position], ()):
+                number = self._at(words, position, length)
                 if number is not None and accepted(number):
                     yield number
                     step = length
                     break
-            place += step
+            position += step
 
-    def _at(self, words: Sequence[str], place: int, length: int) -> int | None:
+    def _at(self, words: Sequence[str], position: int, length: int) -> int | None:
         if length == 1:
-            return self._numbers.get(words[place])
-        return self._numbers.get(" ".join(words[place : place + length]))
+            return self._numbers.get(words[position])
+        return self._numbers.get(" ".join(words[position : position + length]))

@@ -55,7 +55,7 @@ class WordSpace:
         # Not a set, whose order differs from process to process, and with it the last bits of sums.
         each = (dict.fromkeys(words) for words in sentences)
         frequency = Counter(word for words in each for word in words if word not in out)
-        column = {word: place for place, word in enumerate(frequency)}
+        column = {word: position for position, word in enumerate(frequency)}
         counts = np.array(list(frequency.values()), np.float64)
         return cls(column, np.log1p(len(sentences) / counts), language)
 
@@ -113,7 +113,7 @@ class ConceptSpace:
         known = self.concepts.tolist()
         foreign = sorted({concept for one in named for concept in one}.difference(known))
         every = np.array([*known, *foreign], np.int64)
-        column = {int(concept): place for place, concept in enumerate(every)}
+        column = {int(concept): position for position, concept in enumerate(every)}
         binary = _rows([Counter(column[one] for one in concepts) for concepts in named], len(every))
         if self.confidence is None:
             return unit(binary[:, : len(known)])

@@ -119,17 +119,17 @@ class TrecRun(Model):
         arrays = fitted.arrays
         width = len(arrays["queries"])
         known = arrays["queries" if side == "query" else "documents"]
-        place = _places(texts.ids, known)
+        offset = _places(texts.ids, known)
         if side == "query":
-            self._require_listed(texts, place)
-            rows = np.flatnonzero(place >= 0)
+            self._require_listed(texts, offset)
+            rows = np.flatnonzero(offset >= 0)
             ones = np.ones(len(rows), np.float32)
-            return Inner(sparse.csr_array((ones, (rows, place[rows])), (len(texts), width)), None)
+            return Inner(sparse.csr_array((ones, (rows, offset[rows])), (len(texts), width)), None)
         parts = (arrays["score"], arrays["query"], arrays["start"])
         listed: Any = sparse.csr_array(parts, (len(known), width))
         nothing = sparse.csr_array((1, width), dtype=np.float32)
         # A document that is not listed has the last row, which is empty.
-        return Inner(sparse.vstack([listed, nothing], format="csr")[place], None)
+        return Inner(sparse.vstack([listed, nothing], format="csr")[offset], None)
 
     def _require_listed(self, texts: Texts, place: NDArray[np.intp]) -> None:
         missing = texts.ids.filter(pl.Series(place < 0) & (texts.ids != ""))
@@ -220,8 +220,8 @@ def _numbered(ids: pl.Series) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
 def _places(ids: pl.Series, known: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return the place of each id among ascending digests, -1 where it is not there."""
     digests = _digests(pl.Series([escape(id_) for id_ in ids], dtype=pl.String))
-    place = np.searchsorted(known, digests).clip(max=len(known) - 1)
-    return np.where(known[place] == digests, place, -1)
+    position = np.searchsorted(known, digests).clip(max=len(known) - 1)
+    return np.where(known[position] == digests, position, -1)
 
 
 def _digests(ids: pl.Series) -> NDArray[np.uint64]:

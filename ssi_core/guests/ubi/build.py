@@ -23,8 +23,8 @@ from ssi_core import collection
 from ssi_core.corpus.clicks.check import QUARANTINE, time
 from ssi_core.corpus.clicks.columns import LogMap, TextForm
 from ssi_core.corpus.clicks.quarantine import Quarantine
+from ssi_core.corpus.clicks.resolve import as_quarantined, resolve
 from ssi_core.corpus.clicks.rules import Rules
-from ssi_core.corpus.clicks.settle import as_quarantined, settle
 from ssi_core.corpus.clicks.shards import ROWS, Shards
 from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, id_of, write_texts
 from ssi_core.corpus.language import name_languages
@@ -123,7 +123,7 @@ def build(building: Building, source: Ubi, progress: Progress | None) -> None:
     events.remove()
     used = {side: pl.DataFrame(schema={"id": pl.String}) for side in ("query", "document")}
     if has_clicks := any(len(slates.read(shard)) for shard in slates):
-        used = settle(building, rules, slates, names, quarantine, paths[0])
+        used = resolve(building, rules, slates, names, quarantine, paths[0])
     slates.remove()
     queries = {id: words[id] for id in used["query"]["id"]}
     described = {id: reading.texts[id] for id in used["document"]["id"]} if listed is None else {}

@@ -295,8 +295,8 @@ class Auto(Model):
         others = [fit for fit in documented if not isinstance(fit.model, Mixture)]
         if documented != others and len(wordings(task).rows):
             return documented
-        with tempfile.TemporaryDirectory(prefix="ssi-auto-") as place:
-            kept = options.checkpoint or Path(place)
+        with tempfile.TemporaryDirectory(prefix="ssi-auto-") as path:
+            kept = options.checkpoint or Path(path)
             trials = Trials(self, halves, seed, replace(options, checkpoint=kept))
             trained = trials.run()
         facts["trials"] = [one._asdict() for one in trials.done]

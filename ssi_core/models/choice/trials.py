@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ssi_core.models.choice.auto import Auto
 
 
-def found(place: Path, step: Step) -> TrialResult | None:
+def found(path: Path, step: Step) -> TrialResult | None:
     """Return what became of a step, by its file; None where it is not done."""
-    trials, name = place / _TRIALS, _name(step)
+    trials, name = path / _TRIALS, _name(step)
     if not (trials / name).is_file():
         return None
-    kept = integrity.read_manifest(trials, name, f"Remove {place}, and the trials begin anew.")
+    kept = integrity.read_manifest(trials, name, f"Remove {path}, and the trials begin anew.")
     curve = [(int(n), metrics) for n, metrics in kept["curve"]]
     return TrialResult(kept["triples"], kept["mean"], curve)
 

@@ -123,9 +123,9 @@ def without_own(
     less = np.concatenate([part for one in own for part in _less(exact, task, queries, one)])
     columns = np.arange(len(pairs))
 
-    def beside(matrix: TextMatrix, values: Float32, places: Int32) -> TextMatrix:
+    def beside(matrix: TextMatrix, values: Float32, positions: Int32) -> TextMatrix:
         shape = matrix.shape[0], len(pairs)
-        added = sparse.csr_array((values, (places, columns)), shape=shape)
+        added = sparse.csr_array((values, (positions, columns)), shape=shape)
         return _sorted(sparse.hstack([matrix, added]))
 
     ones = np.ones(len(pairs), np.float32)

@@ -247,9 +247,9 @@ class Training:
     def _next(self, n: int) -> NDArray[np.int64]:
         """Pairs in a random order that changes when all of them were drawn."""
         count = len(self._pairs)
-        turn, place = divmod(int(self._drawn[0]), count)
+        turn, position = divmod(int(self._drawn[0]), count)
         order = np.random.default_rng([self._seed, turn]).permutation(count)
-        rows = order[place : place + n]
+        rows = order[position : position + n]
         self._drawn[0] += len(rows)
         return rows
 

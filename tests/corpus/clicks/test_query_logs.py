@@ -41,10 +41,10 @@ DOCUMENTED = {
 RUNS = [("docs/clicks.md", heading) for heading in DOCUMENTED]
 
 
-def measured(clicks, place, **how):
+def measured(clicks, path, **how):
     """Measures of TF-IDF on the test side."""
-    build_task(clicks, place, **how, relevant="click")
-    task = open_task(place)
+    build_task(clicks, path, **how, relevant="click")
+    task = open_task(path)
     report = evaluate(TfIdf().fit(task, np.random.default_rng(0)), task, tuples=0)
     return report.means
 

@@ -31,9 +31,9 @@ def test_the_documented_line_lets_bash_complete(typed, found):
         _ssi_completion ssi
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    paths = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-ec", program], env={**os.environ, "PATH": places},
+        ["bash", "-ec", program], env={**os.environ, "PATH": paths},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.splitlines()[1:] == found

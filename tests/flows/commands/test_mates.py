@@ -64,11 +64,11 @@ def test_the_flow_makes_the_sample_and_both_corpora(flow_runs, tmp_path):
     from flows.ingest import MatesSettings, ingest_mates
 
     settings = MatesSettings(documents=40, seed=1, processes=1)
-    place = ingest_mates(settings)
-    mates = open_collection(place)
+    path = ingest_mates(settings)
+    mates = open_collection(path)
     assert mates.artefact.counts["translations"] > 10
     assert mates.dictionary is not None
-    assert ingest_mates(settings) == place
+    assert ingest_mates(settings) == path
 
     out = str(tmp_path / "kyoto")
     kyoto = MatesSettings(source="kyoto", paths=[str(release(tmp_path / "in"))], out=out)

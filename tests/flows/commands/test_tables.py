@@ -53,7 +53,7 @@ def test_shipped_tables_are_listed_with_what_is_printed(capsys):
     firsts = [line.split()[0] for line in lines if line.strip()]
     assert set(found) <= set(firsts)
     # Each stands in the group of the data that it needs, the one for new data first.
-    groups = [place for place, line in enumerate(lines) if ": ssi data ingest" in line]
+    groups = [position for position, line in enumerate(lines) if ": ssi data ingest" in line]
     for start, end in itertools.pairwise([*groups, len(lines)]):
         group = [word for line in lines[start:end] for word in line.split()[:1] if word in found]
         assert len({needs[name] for name in group}) == 1

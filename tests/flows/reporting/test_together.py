@@ -26,13 +26,13 @@ def written(mlflow_store, corpus_dir, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSI_ROOT", str(mlflow_store))
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        place = tmp_path_factory.mktemp("together")
+        path = tmp_path_factory.mktemp("together")
         for number, (name, gain) in enumerate(GAINS.items()):
-            build_task(corpus_dir, place / name, words=90 + number, views=("raw",))
+            build_task(corpus_dir, path / name, words=90 + number, views=("raw",))
             gains = (("TF-IDF", 0.0), ("BM25", 0.0), ("U'V + I", gain))
-            comparisons.write(place / name, f"together-{name}", gains)
+            comparisons.write(path / name, f"together-{name}", gains)
         # The queries of the first task once more.
-        comparisons.write(place / "one", "together-again")
+        comparisons.write(path / "one", "together-again")
         yield [f"together-{name}" for name in GAINS]
 
 

@@ -30,10 +30,10 @@ QUERY = "car moon road"
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    place = tmp_path_factory.mktemp("models")
+    path = tmp_path_factory.mktemp("models")
     return {
-        "bilinear": write_model(BILINEAR, place / "bilinear"),
-        "tfidf": write_model(TFIDF, place / "tfidf"),
+        "bilinear": write_model(BILINEAR, path / "bilinear"),
+        "tfidf": write_model(TFIDF, path / "tfidf"),
     }
 
 
@@ -73,11 +73,11 @@ def test_it_takes_a_score_apart(client):
 @pytest.fixture(scope="module")
 def relating(tmp_path_factory):
     """A model with texts that has one of related documents, and one that has none."""
-    place = tmp_path_factory.mktemp("relating")
-    texts = write_parts(place / "texts", TEXTS, [None] * len(TEXTS))
-    both = write_model(TFIDF, place / "both", texts)
+    path = tmp_path_factory.mktemp("relating")
+    texts = write_parts(path / "texts", TEXTS, [None] * len(TEXTS))
+    both = write_model(TFIDF, path / "both", texts)
     write_model(BILINEAR, both / "related", texts)
-    return {"both": both, "alone": write_model(TFIDF, place / "alone", texts)}
+    return {"both": both, "alone": write_model(TFIDF, path / "alone", texts)}
 
 
 def test_a_missed_document_is_answered_as_by_the_library(relating, tmp_path):
@@ -548,10 +548,10 @@ def test_no_request_of_its_own_description_makes_it_fail(tmp_path):
 
 def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
-    place = tmp_path / ".ssi" / "serve"
-    assert documents_of("models:/ssi@champion") == place / "models-ssi@champion" / "documents.db"
-    assert documents_of("../../etc").parent.parent == place
-    assert documents_of("..").is_relative_to(place)
+    path = tmp_path / ".ssi" / "serve"
+    assert documents_of("models:/ssi@champion") == path / "models-ssi@champion" / "documents.db"
+    assert documents_of("../../etc").parent.parent == path
+    assert documents_of("..").is_relative_to(path)
 
 
 def test_a_model_that_takes_over_brings_its_title(models, tmp_path):

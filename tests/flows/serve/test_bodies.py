@@ -22,9 +22,9 @@ SURROGATES = json.dumps({"page": "\U0001f600" * schemas.MOST_TEXT, "k": 1, "mode
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    place = tmp_path_factory.mktemp("bodies")
-    registry = Registry(tfidf=write_model(TFIDF, place / "tfidf"))
-    with answering(service(place / "documents.db", registry, "tfidf")) as client:
+    path = tmp_path_factory.mktemp("bodies")
+    registry = Registry(tfidf=write_model(TFIDF, path / "tfidf"))
+    with answering(service(path / "documents.db", registry, "tfidf")) as client:
         yield client
 
 

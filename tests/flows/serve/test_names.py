@@ -58,8 +58,8 @@ def test_a_model_of_mlflow_is_named_by_its_version_and_row(tmp_path, monkeypatch
 
 
 def test_a_directory_is_named_by_what_it_holds_and_its_name(tmp_path, monkeypatch):
-    place = tmp_path / "learnt" / "model"
-    place.mkdir(parents=True)
-    monkeypatch.chdir(place)
-    asked = (tmp_path / "learnt", place, ".")
-    assert {title_of(str(one), place, "SSI") for one in asked} == {"SSI (learnt)"}
+    path = tmp_path / "learnt" / "model"
+    path.mkdir(parents=True)
+    monkeypatch.chdir(path)
+    asked = (tmp_path / "learnt", path, ".")
+    assert {title_of(str(one), path, "SSI") for one in asked} == {"SSI (learnt)"}

@@ -73,8 +73,8 @@ def command(*arguments, root):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    place = tmp_path_factory.mktemp("models")
-    return write_model(BILINEAR, place / "learnt"), write_japanese(place / "japanese")
+    path = tmp_path_factory.mktemp("models")
+    return write_model(BILINEAR, path / "learnt"), write_japanese(path / "japanese")
 
 
 @pytest.fixture(scope="module")
@@ -359,8 +359,8 @@ def test_the_alias_of_a_registry_is_followed(models, mlflow_root, tmp_path):
     def register(directory, **tags):
         run = client.create_run(experiment, tags=tags).info.run_id
         logged = log_model(experiment, run, "TF-IDF", directory / "model", ["en"])
-        place = tracking.model_directory(run)
-        shutil.copytree(directory / "index", place.parent / "index")
+        path = tracking.model_directory(run)
+        shutil.copytree(directory / "index", path.parent / "index")
         made = client.create_model_version("ssi", f"models:/{logged}", run, model_id=logged)
         client.set_registered_model_alias("ssi", "champion", made.version)
 

@@ -79,8 +79,8 @@ def test_a_head_that_is_not_finished_ends_its_connection(sent):
 
 def test_a_head_byte_by_byte_gains_no_time():
     with connected(_answer, 0.3) as connection, contextlib.suppress(OSError):
-        for place in range(200):
-            connection.sendall(b"GET / HTTP/1.1\r\nX: "[place : place + 1] or b"x")
+        for position in range(200):
+            connection.sendall(b"GET / HTTP/1.1\r\nX: "[position : position + 1] or b"x")
             time.sleep(0.02)
         pytest.fail("the connection was kept")
 

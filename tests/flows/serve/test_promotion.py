@@ -24,8 +24,8 @@ def runs(tmp_path, monkeypatch, own_root, little_code):
     """Ids of the runs of two models, the first of which is the champion."""
     monkeypatch.setattr(models, "CODE", little_code)
     (tmp_path / "data").mkdir()
-    place = project.make(tmp_path / "data")
-    found = [roots.train(place / "task", place / name, n) for n, name in enumerate(project.MODELS)]
+    path = project.make(tmp_path / "data")
+    found = [roots.train(path / "task", path / name, n) for n, name in enumerate(project.MODELS)]
     registry.promote(found[0], "the first")
     return found
 

@@ -86,9 +86,9 @@ def test_decisions_and_the_files_of_a_model_are_read_back(machine, retrainings, 
     assert [retraining.run_id for retraining in decisions.retrainings(NAME)] == [
         retraining["run_id"] for retraining in reversed(retrainings)
     ]
-    place = tracking.model_directory(f"models:/{NAME}@champion")
-    assert (place / "model.json").is_file()
-    assert machine.root in place.parents
+    directory = tracking.model_directory(f"models:/{NAME}@champion")
+    assert (directory / "model.json").is_file()
+    assert machine.root in directory.parents
     assert tracking.run_report(retrainings[0]["challenger"]).means["map"] > 0
     found = machine.ssi("search", f"models:/{NAME}@champion", "boats1 boats2", "-k", "3")
     assert len(found["results"]) == 3

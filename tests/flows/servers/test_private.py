@@ -27,8 +27,8 @@ def _shared_by_default(own_root):
 def test_a_root_and_its_secret():
     access.secret()
     access.remember(access.Running("http://127.0.0.1:4200/api", "none", kept=False))
-    place = environment.home() / "prefect"
-    assert (mode(place / "secret"), mode(place)) == (0o600, 0o700)
+    path = environment.home() / "prefect"
+    assert (mode(path / "secret"), mode(path)) == (0o600, 0o700)
 
 
 def test_the_home_of_a_root(monkeypatch):

@@ -47,5 +47,5 @@ def test_a_backup_while_a_server_writes_is_consistent(own_root, tmp_path, monkey
     artifacts = tmp_path / "restored" / "mlruns" / "artifacts" / experiment
     for run in runs:
         assert run.data.metrics == {"one": 1.0}
-        place = artifacts / run.info.run_id / "artifacts" / "file.txt"
-        assert place.read_text() == "text"
+        path = artifacts / run.info.run_id / "artifacts" / "file.txt"
+        assert path.read_text() == "text"

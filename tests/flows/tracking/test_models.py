@@ -51,11 +51,11 @@ def test_a_model_that_another_process_brought_is_taken(mlflow_root, tmp_path, mo
         (Path(dst_path) / "file").touch()
 
     monkeypatch.setattr(models.mlflow.artifacts, "download_artifacts", download)
-    place = tmp_path / "kept" / "model"
-    models._download("m-1", place)
-    before = place.stat().st_ino
-    models._download("m-1", place)
-    assert place.stat().st_ino == before
+    path = tmp_path / "kept" / "model"
+    models._download("m-1", path)
+    before = path.stat().st_ino
+    models._download("m-1", path)
+    assert path.stat().st_ino == before
     (tmp_path / "kept" / "file").touch()
     with pytest.raises(NotADirectoryError):
         models._download("m-1", tmp_path / "kept" / "file")
@@ -127,10 +127,10 @@ def test_an_index_is_brought_to_where_a_server_keeps_the_model(run, monkeypatch)
     kept = index_of(run)
     # As behind a server: MLflow's address of the artifacts is no directory here.
     monkeypatch.setattr(models, "local", lambda address: Path("/nowhere"))
-    place = tracking.searchable_directory(run)
-    assert not kept.is_relative_to(place.parent)
+    path = tracking.searchable_directory(run)
+    assert not kept.is_relative_to(path.parent)
     names = {str(file.relative_to(kept)) for file in kept.rglob("*") if file.is_file()}
-    here = place.parent / "index"
+    here = path.parent / "index"
     assert names == {str(file.relative_to(here)) for file in here.rglob("*") if file.is_file()}
     assert len(open_index(kept)) == len(open_index(here))
 
@@ -255,17 +255,17 @@ def test_a_model_loads_and_ranks_with_its_own_code_and_packages_alone(name, task
     run = logged(MODELS[name](**OF_QUERY_LOGS.get(name, {})), task_dir, tmp_path / "fitted")
     word = open_task(task_dir).documents.views["raw"].words[-1]
     expected = open_searcher(tracking.searchable_directory(run)).search([word], 3)[0].hits
-    place = tracking.model_directory(run).parents[1]
-    command = [sys.executable, "-c", LOAD, str(place), str(place / "requirements.txt"), word]
+    path = tracking.model_directory(run).parents[1]
+    command = [sys.executable, "-c", LOAD, str(path), str(path / "requirements.txt"), word]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=tmp_path, env=clean()
     )
     assert done.returncode == 0, done.stderr
     titles, code, flows_loaded = json.loads(done.stdout.splitlines()[-1])
     assert titles == [hit.title for hit in expected]
-    assert Path(code).is_relative_to(place)
+    assert Path(code).is_relative_to(path)
     assert not flows_loaded
-    assert not [f for f in place.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]
+    assert not [f for f in path.rglob("*") if f.suffix in {".pkl", ".pickle", ".joblib"}]
 
 
 RANK = """
@@ -280,16 +280,16 @@ print(json.dumps(found))
 """
 
 
-def install(place, requirements):
+def install(path, requirements):
     """Install the requirements of a model into an environment, which is made; give its programs."""
-    if not (place / "bin").exists():
-        subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    pip = [place / "bin" / "pip", "install", "-q", "--disable-pip-version-check"]
+    if not (path / "bin").exists():
+        subprocess.run([sys.executable, "-m", "venv", path], check=True)
+    pip = [path / "bin" / "pip", "install", "-q", "--disable-pip-version-check"]
     done = subprocess.run(
         [*pip, "-r", requirements], capture_output=True, text=True, check=False, env=clean()
     )
     assert done.returncode == 0, done.stderr
-    return place / "bin"
+    return path / "bin"
 
 
 def ranked(programs, *arguments, cwd):

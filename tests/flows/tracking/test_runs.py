@@ -328,8 +328,8 @@ def test_a_damaged_database_is_named(table, task_dir, mlflow_root, tmp_path, mon
 def test_a_table_that_was_changed_is_named(table, task_dir):
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:
         pass
-    place = Path(run_of(run.run_id).info.artifact_uri.removeprefix("file://")) / "table.json"
-    place.write_text(place.read_text().replace("Rows of made-up", "Rows of other"))
+    path = Path(run_of(run.run_id).info.artifact_uri.removeprefix("file://")) / "table.json"
+    path.write_text(path.read_text().replace("Rows of made-up", "Rows of other"))
     with pytest.raises(BadInput, match=r"its table\.json was changed"):
         tracking.run_table(run.run_id)
 

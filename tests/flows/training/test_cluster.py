@@ -146,7 +146,7 @@ def test_rows_of_a_cluster_have_the_bits_of_rows_of_this_machine(compute, dask, 
     whole = left()
     assert whole
     seconds = {
-        json.loads((place / "row.json").read_text())["usage"]["row_seconds"] for place in whole
+        json.loads((path / "row.json").read_text())["usage"]["row_seconds"] for path in whole
     }
     compute(dask.where, "there")
     there = results("there")

@@ -86,9 +86,9 @@ def test_a_kill_leaves_the_old_set_or_the_new_one(corpora, monkeypatch):
 def test_each_draw_asks_others(corpora):
     """Queries that one set has promoted by are not those of the next."""
     how = {"queries": 20, "now": TODAY}
-    place = environment.home()
+    directory = environment.home()
     one, other = (
-        features.freeze(corpora[1], place / f"draw-{n}", draw=n, **how).path for n in (0, 1)
+        features.freeze(corpora[1], directory / f"draw-{n}", draw=n, **how).path for n in (0, 1)
     )
     documents = [pl.read_parquet(path / "documents.parquet") for path in (one, other)]
     # Words are counted of queries alone.

@@ -184,8 +184,8 @@ budget = 1000
 class Interrupted:
     """A row of `TRAINED` that can be interrupted at a step, and what it leaves."""
 
-    def __init__(self, place, task, patch):
-        self.table, self.task, self.patch = place / "trained.toml", task, patch
+    def __init__(self, path, task, patch):
+        self.table, self.task, self.patch = path / "trained.toml", task, patch
         self.table.write_text(TRAINED)
 
     def row(self, comparison, threads=1, until=None):

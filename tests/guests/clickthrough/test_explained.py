@@ -17,8 +17,8 @@ def test_a_word_of_the_query_is_told_by_the_words_that_stand_for_it():
     car, automobile, engine = (WORDS.index(word) for word in ("car", "automobile", "engine"))
     table = {(automobile, car): 0.7, (automobile, automobile): 0.3, (engine, car): 0.1}
     rows = np.zeros((n, n))
-    for place, chance in table.items():
-        rows[place] = chance
+    for position, chance in table.items():
+        rows[position] = chance
     matrix = sparse.csr_array(rows)
     arrays = {
         "starts": matrix.indptr.astype(np.int64),
@@ -43,8 +43,8 @@ def test_a_word_of_the_query_is_told_by_the_words_that_stand_for_it():
         whole = sum(chance for (one, _), chance in chances.items() if one == word)
         score = np.log1p(whole / (1 / n))
         total += score
-        for place, chance in chances.items():
-            if place[0] == word:
-                assert parts[place] == pytest.approx(score * chance / whole, rel=1e-5)
+        for position, chance in chances.items():
+            if position[0] == word:
+                assert parts[position] == pytest.approx(score * chance / whole, rel=1e-5)
     assert found.score == pytest.approx(total, rel=1e-5)
     assert found.rest == pytest.approx(0)

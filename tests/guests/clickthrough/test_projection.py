@@ -273,13 +273,13 @@ def test_the_gradient_is_that_of_finite_differences(triples):
     loss = CosineLoss(paired, negatives, 10.0)
     gradient = loss(V)[1]
     V = V.copy()
-    for place in list(np.ndindex(V.shape))[::3]:
+    for position in list(np.ndindex(V.shape))[::3]:
         ends = []
         for step in (1e-6, -1e-6):
-            V[place] += step
+            V[position] += step
             ends.append(loss(V)[0])
-            V[place] -= step
-        assert gradient[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
+            V[position] -= step
+        assert gradient[position] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
 
 
 def test_a_text_that_is_projected_to_nothing_has_no_gradient(triples):

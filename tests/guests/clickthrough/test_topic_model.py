@@ -188,17 +188,17 @@ def test_topic_weights_in_a_file_give_the_same_bits(task, tmp_path, monkeypatch,
         if step > len(task.train):
             raise KeyboardInterrupt
 
-    place = tmp_path / "new" / "state"
+    path = tmp_path / "new" / "state"
     if kind == "BLTM":
         with pytest.raises(KeyboardInterrupt):
-            fit(task, watch=stop, checkpoint=place)
-        names = {file.name.partition("-")[0] for file in place.iterdir()}
+            fit(task, watch=stop, checkpoint=path)
+        names = {file.name.partition("-")[0] for file in path.iterdir()}
         assert names >= {"theta", "documents"}
-        assert not list(place.glob("theta-*-best*"))
-    for checkpoint in (place, None):
+        assert not list(path.glob("theta-*-best*"))
+    for checkpoint in (path, None):
         for name, array in fit(task, checkpoint=checkpoint, **KINDS[kind]).arrays.items():
             np.testing.assert_array_equal(plain.arrays[name], array)
-    assert [one.name for one in place.parent.iterdir()] == ["state"]
+    assert [one.name for one in path.parent.iterdir()] == ["state"]
 
 
 def test_the_cost_counts_topic_weights_in_memory_or_on_disk(task, monkeypatch):

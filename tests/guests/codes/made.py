@@ -48,7 +48,7 @@ def lines(path, train=60, test=20):
     """A file of labelled texts of the three themes."""
     rows = []
     for seed, (side, count) in enumerate((("train", train), ("test", test))):
-        for place, (text, label) in enumerate(zip(*texts(count, seed), strict=True)):
-            rows.append({"id": f"{side}{place}", "text": text, "label": label, "side": side})
+        for position, (text, label) in enumerate(zip(*texts(count, seed), strict=True)):
+            rows.append({"id": f"{side}{position}", "text": text, "label": label, "side": side})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path

@@ -78,9 +78,9 @@ def test_a_model_comes_back_from_its_directory(texts, tmp_path, name):
 @pytest.mark.hostile("resealed directories")
 @pytest.mark.parametrize("name", HASHERS)
 def test_arrays_that_are_not_as_they_are_declared_are_refused(texts, tmp_path, name):
-    train, place = texts.train, tmp_path / "codes"
+    train, path = texts.train, tmp_path / "codes"
     model = CodeModel.of(hasher_named(name, {"bits": 6}, "test"), train.texts, train.labels)
-    model.save(place)
+    model.save(path)
     n, words = len(train.texts), len(model.words.stems)
     specs = {
         "codes": ArraySpec("uint64", (n, 1)),
@@ -88,8 +88,8 @@ def test_arrays_that_are_not_as_they_are_declared_are_refused(texts, tmp_path, n
         **model.fitted.hasher.array_specs({"texts": n, "words": words}),
     }
     files = {f"arrays/{name}": spec for name, spec in specs.items()}
-    assert {file.stem for file in place.rglob("*.npy")} == specs.keys()
-    assert not accepted(place, "codes.json", CodeModel.load, files)
+    assert {file.stem for file in path.rglob("*.npy")} == specs.keys()
+    assert not accepted(path, "codes.json", CodeModel.load, files)
 
 
 def test_a_directory_of_something_else_is_left_alone(texts, tmp_path):

@@ -70,10 +70,10 @@ def test_measures_are_those_of_numpy(radius):
     labels = random.integers(0, 5, 300).astype(np.int32)
     query_labels = random.integers(0, 5, 40).astype(np.int32)
     measures = ball_measures(codes, labels, queries, query_labels, radius)
-    for place, query in enumerate(queries):
+    for position, query in enumerate(queries):
         inside = labels[distances(codes, query) <= radius]
-        right = int(np.sum(inside == query_labels[place]))
-        assert measures["precision"][place] == (right / len(inside) if len(inside) else 0)
-        assert measures["recall"][place] == right / np.sum(labels == query_labels[place])
+        right = int(np.sum(inside == query_labels[position]))
+        assert measures["precision"][position] == (right / len(inside) if len(inside) else 0)
+        assert measures["recall"][position] == right / np.sum(labels == query_labels[position])
         vote = np.bincount(inside, minlength=5).argmax() if len(inside) else -1
-        assert measures["accuracy"][place] == (vote == query_labels[place])
+        assert measures["accuracy"][position] == (vote == query_labels[position])

@@ -56,7 +56,7 @@ def made(count=120, topics=12, seed=0):
 
 
 def stamped(feed):
-    moments = [f"2024-01-0{9 - place}T00:00:00+00:00" for place in range(len(feed.entries))]
+    moments = [f"2024-01-0{9 - position}T00:00:00+00:00" for position in range(len(feed.entries))]
     entries = [replace(one, timestamp=t) for one, t in zip(feed.entries, moments, strict=True)]
     return replace(feed, entries=tuple(entries))
 
@@ -134,10 +134,10 @@ def test_what_is_no_feed_is_left_out_and_counted(tmp_path, monkeypatch, caplog):
 
 
 def test_entries_become_documents_with_their_links(tmp_path):
-    place = tmp_path / "feeds"
-    place.mkdir()
-    (place / "one.atom").write_bytes(EXAMPLE)
-    artefact = ingest("feeds", place, tmp_path / "out")
+    path = tmp_path / "feeds"
+    path.mkdir()
+    (path / "one.atom").write_bytes(EXAMPLE)
+    artefact = ingest("feeds", path, tmp_path / "out")
     opened = open_collection(artefact.path)
     documents = opened.documents.collect()
     assert documents["id"].to_list() == ["urn:2", "urn:1"]
@@ -170,9 +170,9 @@ def test_scores_are_those_of_the_paper(match):
         bags = [feed.title, feed.description]
         bags += [entry.title for entry in feed.entries[:3]]
         bags += [entry.description for entry in feed.entries[:3]]
-        for place, topic in enumerate(topics):
+        for position, topic in enumerate(topics):
             expected = [naive_sigma(topic.split(), bag.split(), match) for bag in bags]
-            np.testing.assert_allclose(values[number * len(topics) + place], expected)
+            np.testing.assert_allclose(values[number * len(topics) + position], expected)
     assert values.any()
     assert scores.columns(("FT", "ED"), 2).tolist() == [0, 5, 6]
     assert len(SETS) == 15
@@ -255,14 +255,14 @@ def linked(tmp_path):
     """A collection of pages that link to each other, made of a folder."""
     from tests.sources import ingest
 
-    place = tmp_path / "pages"
-    place.mkdir()
+    path = tmp_path / "pages"
+    path.mkdir()
     for number in range(8):
         links = " ".join(f"[Page {other}]({other}.md)" for other in range(8) if other != number)
-        (place / f"{number}.md").write_text(
+        (path / f"{number}.md").write_text(
             f"# Page {number}\n\nShort.\n\n{'Ships sail. ' * 9}{links}\n"
         )
-    return open_collection(ingest("folder", place, tmp_path / "corpus", language="en").path)
+    return open_collection(ingest("folder", path, tmp_path / "corpus", language="en").path)
 
 
 def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path):

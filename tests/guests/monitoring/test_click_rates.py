@@ -9,9 +9,9 @@ from tests.corpus.clicks import logs
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
-    place = tmp_path_factory.mktemp("clicks")
-    log = logs.write_csv(place / "log.csv", logs.rows(400))
-    return logs.ingest([log], logs.form(), place / "clicks").path, pl.read_csv(log)
+    path = tmp_path_factory.mktemp("clicks")
+    log = logs.write_csv(path / "log.csv", logs.rows(400))
+    return logs.ingest([log], logs.form(), path / "clicks").path, pl.read_csv(log)
 
 
 def test_rates_are_of_all_rows_and_of_the_positions_of_clicked_slates(clicks):

@@ -94,11 +94,11 @@ def policy_of(log: str) -> pl.DataFrame:
     fixed = order_of(log, TRUTH, BIDS)[:, :SHOWN]
     for page in range(PAGES):
         probability[page, fixed[page], np.arange(SHOWN)] += 1 - trials
-    page, ad, place = np.indices(probability.shape).reshape(3, -1)
+    page, ad, position = np.indices(probability.shape).reshape(3, -1)
     columns = {
         "query": page,
         "document": ad,
-        "position": place + 1,
+        "position": position + 1,
         "probability": probability.ravel(),
     }
     return pl.DataFrame(columns)

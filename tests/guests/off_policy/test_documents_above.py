@@ -14,7 +14,7 @@ from tests.guests.off_policy.off_policy_study import read
 def naive(rows):
     """The test, cell by cell: rows of session, query, document, position, clicked."""
     sessions = sorted({row[0] for row in rows})
-    number = {session: place for place, session in enumerate(sessions)}
+    number = {session: position for position, session in enumerate(sessions)}
     attraction = {}
     for half in (0, 1):
         learnt = [row for row in rows if number[row[0]] % 2 != half]
@@ -55,8 +55,8 @@ def test_it_is_its_definition():
             clicked = rng.random(len(order)) < 0.5
             shown = zip(order, clicked, strict=True)
             rows += [
-                (session, query, str(ad), place, bool(click))
-                for place, (ad, click) in enumerate(shown, 1)
+                (session, query, str(ad), number, bool(click))
+                for number, (ad, click) in enumerate(shown, 1)
             ]
     names = ["session", "query", "document", "position", "clicked"]
     log = read_log(pl.DataFrame(rows, schema=names, orient="row").sample(fraction=1, shuffle=True))

@@ -14,11 +14,11 @@ from tests.corpus.clicks import logs
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    place = tmp_path_factory.mktemp("rankings")
-    log = logs.write_csv(place / "log.csv", logs.rows(60))
-    logs.ingest([log], logs.form(), place / "clicks", rules=Rules(clicks="weighted"))
-    build_task(place / "clicks", place / "task", split="users", relevant="click")
-    return place
+    path = tmp_path_factory.mktemp("rankings")
+    log = logs.write_csv(path / "log.csv", logs.rows(60))
+    logs.ingest([log], logs.form(), path / "clicks", rules=Rules(clicks="weighted"))
+    build_task(path / "clicks", path / "task", split="users", relevant="click")
+    return path
 
 
 @pytest.mark.parametrize("among", ["all", "shown"])

@@ -20,25 +20,25 @@ pytestmark = pytest.mark.usefixtures("own_root")
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory):
     """A log of 450 users, each of whom comes eight times."""
-    place = tmp_path_factory.mktemp("clicks")
-    rows = [row | {"who": f"u{place // 32:03}"} for place, row in enumerate(logs.rows(3600))]
+    path = tmp_path_factory.mktemp("clicks")
+    rows = [row | {"who": f"u{position // 32:03}"} for position, row in enumerate(logs.rows(3600))]
     for row, one in enumerate(rows):
         day, hour = divmod(row // 4 // 60, 24)
         one["when"] = f"2024-01-{day + 1:02}T{hour:02}:{row // 4 % 60:02}:00Z"
-    log = logs.write_csv(place / "log.csv", rows)
+    log = logs.write_csv(path / "log.csv", rows)
     form = logs.form(columns={**logs.COLUMNS, "user": "who"})
-    return logs.ingest([log], form, place / "clicks", rules=Rules("all")).path
+    return logs.ingest([log], form, path / "clicks", rules=Rules("all")).path
 
 
 @pytest.fixture
 def feeds(tmp_path):
     pytest.importorskip("feedparser", reason="the extra feeds is not installed")
-    place = tmp_path / "my-feeds"
-    place.mkdir()
+    path = tmp_path / "my-feeds"
+    path.mkdir()
     for number, feed in enumerate(test_feeds.made(60)):
         stamped = test_feeds.stamped(feed)
-        (place / f"{number}.xml").write_bytes((atom if number % 2 else rss)(stamped))
-    return place
+        (path / f"{number}.xml").write_bytes((atom if number % 2 else rss)(stamped))
+    return path
 
 
 def runs_of(experiment):

@@ -50,13 +50,13 @@ def naive_divergence(n, alpha, q):
 def test_a_divergence_is_that_of_the_paper(alpha):
     matrix, _ = counts()
     codes = smoothed(np.random.default_rng(1).poisson(2.0, (3, 12)).astype(float), 0.5)
-    places = np.arange(40) % 3
+    positions = np.arange(40) % 3
     assert codes.sum(axis=1) == pytest.approx(1)
     expected = [
-        naive_divergence(row, alpha, codes[place])
-        for row, place in zip(matrix.toarray().tolist(), places, strict=True)
+        naive_divergence(row, alpha, codes[position])
+        for row, position in zip(matrix.toarray().tolist(), positions, strict=True)
     ]
-    np.testing.assert_allclose(divergence(matrix, alpha, codes, places), expected, atol=1e-12)
+    np.testing.assert_allclose(divergence(matrix, alpha, codes, positions), expected, atol=1e-12)
 
 
 def test_the_largest_contributions_are_kept():
@@ -172,7 +172,7 @@ def test_sides_follow_each_other_and_nothing_later_is_seen_before():
         assert set(np.asarray(side.counts.sum(axis=1)).ravel()) == {3.0}  # half of six moments
         for user, row in zip(side.users, side.clicked, strict=True):
             later = events.clicks.filter(user=user).sort("timestamp")["document"][3:]
-            clicked = {divided.targets[place] for place in np.flatnonzero(row)}
+            clicked = {divided.targets[position] for position in np.flatnonzero(row)}
             assert clicked == set(later) & set(divided.targets)
 
 
@@ -181,7 +181,7 @@ def test_the_next_moment_alone_may_be_predicted():
     divided = divide(events, later="next", least_users=1, least_clicks=1)
     for user, row in zip(divided.test.users, divided.test.clicked, strict=True):
         following = events.clicks.filter(user=user).sort("timestamp")["document"][3]
-        assert {divided.targets[place] for place in np.flatnonzero(row)} == {following}
+        assert {divided.targets[position] for position in np.flatnonzero(row)} == {following}
 
 
 def test_actions_after_the_next_side_begins_are_left_out():
@@ -249,8 +249,8 @@ def test_profiles_come_back_from_their_directory(tmp_path):
 
 @pytest.mark.hostile("resealed directories")
 def test_arrays_that_are_not_those_of_profiles_are_refused(tmp_path):
-    model, place = ProfileModel.of(log(), Profiler(clusters=2, tokens=3)), tmp_path / "profiles"
-    model.save(place)
+    model, path = ProfileModel.of(log(), Profiler(clusters=2, tokens=3)), tmp_path / "profiles"
+    model.save(path)
     users, tokens = len(model.users), len(model.tokens)
     specs = {
         "common": ArraySpec("float64", (tokens,), least=0, most=1),
@@ -259,7 +259,7 @@ def test_arrays_that_are_not_those_of_profiles_are_refused(tmp_path):
         **csr_specs(users, tokens, ("indptr", "indices", "data"), "float64"),
     }
     files = {f"arrays/{name}": spec for name, spec in specs.items()}
-    assert not accepted(place, "profiles.json", ProfileModel.load, files)
+    assert not accepted(path, "profiles.json", ProfileModel.load, files)
 
 
 def test_more_clusters_than_users_are_refused():

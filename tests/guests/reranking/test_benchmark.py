@@ -17,31 +17,31 @@ from tests.corpora import topical, write_corpus
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """A task, a model of two stages, and what `ssi rank rerank fit --json` says of it."""
-    place = tmp_path_factory.mktemp("reranked")
-    write_corpus(place / "corpus", *topical())
-    build_task(place / "corpus", place / "task")
-    task = Task.open(place / "task")
+    path = tmp_path_factory.mktemp("reranked")
+    write_corpus(path / "corpus", *topical())
+    build_task(path / "corpus", path / "task")
+    task = Task.open(path / "task")
     model = Reranker("rankrls").behind("tfidf", "in_degree", depth=10, queries=60).fit(task)
-    model.save(place / "model")
-    model.index(task, out=place / "model" / "index")
+    model.save(path / "model")
+    model.index(task, out=path / "model" / "index")
     facts = model.fitted_.facts
     fit = {
-        "path": str(place / "model"),
+        "path": str(path / "model"),
         "ranker": "rankrls",
         "features": facts["features"],
         "queries": facts["ranker_queries"],
         "measures": gain(model, task).frame.to_dicts(),
     }
-    (place / "fit.json").write_text(json.dumps(fit))
-    return place
+    (path / "fit.json").write_text(json.dumps(fit))
+    return path
 
 
-def call(monkeypatch, place, name, *options):
-    given = [str(place / "result.json"), name, str(place / "fit.json"), str(place / "task")]
+def call(monkeypatch, path, name, *options):
+    given = [str(path / "result.json"), name, str(path / "fit.json"), str(path / "task")]
     given += ["--queries", "3", "--repeats", "2", *options]
     monkeypatch.setattr(sys, "argv", ["reranked", *given])
     reranked.main()
-    return json.loads((place / "result.json").read_text())
+    return json.loads((path / "result.json").read_text())
 
 
 def test_an_entry_has_the_measures_and_the_costs_of_a_model(monkeypatch, place):

@@ -42,15 +42,15 @@ letor_map = [0.5, 0.7]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    place = tmp_path_factory.mktemp("rerank")
+    path = tmp_path_factory.mktemp("rerank")
     for number in (1, 2):
         for n, side in enumerate(("train", "vali", "test")):
             features = made.pairs([12] * 15, seed=10 * number + n)
             queries = features.queries + f"-{side}"
             features = type(features)(**{**vars(features), "queries": queries})
-            write_letor(features, place / "folds" / f"Fold{number}" / f"{side}.txt")
-    (place / "table.toml").write_text(TABLE)
-    return place
+            write_letor(features, path / "folds" / f"Fold{number}" / f"{side}.txt")
+    (path / "table.toml").write_text(TABLE)
+    return path
 
 
 def test_a_ranker_is_trained_and_scores_a_file(data, tmp_path, ssi):

@@ -19,18 +19,18 @@ from tests.corpora import topical, write_collection, write_corpus
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    place = tmp_path_factory.mktemp("judged")
-    write_collection(place / "collection")
-    build_task(place / "collection", place / "task", relevant="judgement")
-    return open_task(place / "task")
+    path = tmp_path_factory.mktemp("judged")
+    write_collection(path / "collection")
+    build_task(path / "collection", path / "task", relevant="judgement")
+    return open_task(path / "task")
 
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory):
-    place = tmp_path_factory.mktemp("linked")
-    write_corpus(place / "corpus", *topical())
-    build_task(place / "corpus", place / "task")
-    return open_task(place / "task")
+    path = tmp_path_factory.mktemp("linked")
+    write_corpus(path / "corpus", *topical())
+    build_task(path / "corpus", path / "task")
+    return open_task(path / "task")
 
 
 def fitted(task, *names):

@@ -93,10 +93,10 @@ def test_files_without_pairs_and_with_twice_a_name_are_refused(tmp_path):
         read(tmp_path, "# feature 1 = a\n# feature 2 = a\n1 qid:1 1:1 2:2\n")
 
 
-def fold_files(place, sides):
+def fold_files(path, sides):
     for name, text in sides.items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text)
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
 
 
 def test_folds_of_a_folder_and_of_an_archive(tmp_path):

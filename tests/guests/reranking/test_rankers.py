@@ -148,14 +148,14 @@ def test_the_gradient_of_ranknet_is_that_of_finite_differences():
     assert loss == pytest.approx(loss_of(features, pairs, *parts))
     step = 1e-6
     for part, slope in zip(parts, gradient, strict=True):
-        for place in np.ndindex(part.shape):
-            value = part[place]
-            part[place] = value + step
+        for offset in np.ndindex(part.shape):
+            value = part[offset]
+            part[offset] = value + step
             above = loss_of(features, pairs, *parts)
-            part[place] = value - step
+            part[offset] = value - step
             below = loss_of(features, pairs, *parts)
-            part[place] = value
-            assert slope[place] == pytest.approx((above - below) / (2 * step), rel=1e-5, abs=1e-7)
+            part[offset] = value
+            assert slope[offset] == pytest.approx((above - below) / (2 * step), rel=1e-5, abs=1e-7)
 
 
 def test_ranknet_stays_finite_on_scores_that_are_far_apart():
@@ -264,11 +264,11 @@ def test_adarank_begins_with_the_best_feature_and_sets_repeated_ones_aside(sides
     train = sides[0]
     first = AdaRank(rounds=1).fit(train)
     alone = {f: means(per_query(train, train.values[:, f]))["letor_map"] for f in range(4)}
-    (place,) = np.flatnonzero(first.arrays["weights"])
-    assert place == max(alone, key=alone.get)
-    ap = per_query(train, train.values[:, place])["letor_map"]
+    (position,) = np.flatnonzero(first.arrays["weights"])
+    assert position == max(alone, key=alone.get)
+    ap = per_query(train, train.values[:, position])["letor_map"]
     alpha = 0.5 * np.log(np.mean(1 + ap) / np.mean(1 - ap))
-    assert first.arrays["weights"][place] == pytest.approx(alpha)
+    assert first.arrays["weights"][position] == pytest.approx(alpha)
     many = AdaRank(rounds=30, repeats=1, tolerance=1.0).fit(train)
     assert many.facts["rounds"] == many.facts["features"] == 4
 

@@ -27,10 +27,10 @@ LSI = {"model": "lsi", "dimensions": (4,)}
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory):
-    place = tmp_path_factory.mktemp("reranked")
-    write_corpus(place / "corpus", *topical())
-    build_task(place / "corpus", place / "task")
-    return open_task(place / "task")
+    path = tmp_path_factory.mktemp("reranked")
+    write_corpus(path / "corpus", *topical())
+    build_task(path / "corpus", path / "task")
+    return open_task(path / "task")
 
 
 def model(task, *parts, ranker="rankrls", **settings):

@@ -71,14 +71,14 @@ def choose(scores, similarity, lengths, words, threshold, fitting):
     largest = max(map(abs, scores)) or 1
     levels = [round(score / largest, 9) for score in scores]
     chosen, taken = [], 0
-    for place in sorted(range(len(scores)), key=lambda place: (-levels[place], place)):
+    for position in sorted(range(len(scores)), key=lambda offset: (-levels[offset], offset)):
         if taken >= words:
             break
-        if fitting and taken + lengths[place] > words:
+        if fitting and taken + lengths[position] > words:
             continue
-        if all(similarity[place][other] < threshold for other in chosen):
-            chosen.append(place)
-            taken += lengths[place]
+        if all(similarity[position][other] < threshold for other in chosen):
+            chosen.append(position)
+            taken += lengths[position]
     return chosen
 
 

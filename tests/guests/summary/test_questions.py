@@ -28,12 +28,12 @@ def write_meetings(place, **sides):
     return place
 
 
-def write_lines(place, name="valid", **columns):
-    place.mkdir(exist_ok=True)
+def write_lines(path, name="valid", **columns):
+    path.mkdir(exist_ok=True)
     for column, lines in columns.items():
         text = "".join(f"<s> {line} <eos>\n" for line in lines)
-        (place / f"{name}_{column}.txt.gz").write_bytes(gzip.compress(text.encode()))
-    return place
+        (path / f"{name}_{column}.txt.gz").write_bytes(gzip.compress(text.encode()))
+    return path
 
 
 def test_meetings_are_read_from_a_folder_and_an_archive(tmp_path):

@@ -78,13 +78,13 @@ def test_scores_and_choice_are_those_of_the_paper(base, weighting, similarity, q
 
 def test_related_concepts_lend_their_weight(base):
     listed = sentences_of(made.TEXTS, "en", 1)
-    place = next(n for n, one in enumerate(listed) if one.text.startswith("The Kyoto Protocol"))
+    position = next(n for n, one in enumerate(listed) if one.text.startswith("The Kyoto Protocol"))
     query = "fossil fuel"
     scores = {}
     for similarity in ("word", "concept", "matrix"):
         summariser = Summariser("tfidf", similarity, confidence=0.2)
         space = summariser.space(listed, "en", base)
-        scores[similarity] = summariser.scores(space, query)[place]
+        scores[similarity] = summariser.scores(space, query)[position]
     assert scores["word"] == scores["concept"] == 0
     assert scores["matrix"] > 0
 

@@ -85,10 +85,10 @@ def log(tmp_path):
 @pytest.fixture(scope="module")
 def shoes(tmp_path_factory):
     rows = pl.DataFrame({"id": list(SHOES), "text": list(SHOES.values())})
-    place = tmp_path_factory.mktemp("shoes")
+    path = tmp_path_factory.mktemp("shoes")
 
-    make = partial(write_own, documents=[rows], links=[], where=place)
-    return open_or_make("collection", {}, {}, make, out=place / "shoes").path
+    make = partial(write_own, documents=[rows], links=[], where=path)
+    return open_or_make("collection", {}, {}, make, out=path / "shoes").path
 
 
 def slates(path):
@@ -257,14 +257,14 @@ def test_ratings_may_be_fractions_and_none_is_an_error(shoes, tmp_path):
 
 
 def test_the_published_judgements_are_read_to_the_last_one(tmp_path):
-    place = real_data("ubi-esci")
-    published = json.loads(gzip.decompress((place / "esci_us_judgments.json.gz").read_bytes()))
+    path = real_data("ubi-esci")
+    published = json.loads(gzip.decompress((path / "esci_us_judgments.json.gz").read_bytes()))
     ids = {one["docId"] for query in published["judgmentRatings"] for one in query["ratings"]}
     products = tmp_path / "products.csv"
     pl.DataFrame({"id": sorted(ids), "text": [f"product {id}" for id in sorted(ids)]}).write_csv(
         products
     )
-    files = [place / "esci_us_judgments.json.gz", place / "esci_us_queryset.json"]
+    files = [path / "esci_us_judgments.json.gz", path / "esci_us_queryset.json"]
     counts = ingest("ubi", files, tmp_path / "out", documents=products).counts
     assert counts["judgements"] == counts["judgements_found"] == 6678
     assert counts["queries"] == counts["queries_of_sets"] == counts["judged_queries"] == 150

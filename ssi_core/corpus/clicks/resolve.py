@@ -22,7 +22,7 @@ from ssi_core.store import Building
 from ssi_core.types import BadInput
 
 
-def settle(
+def resolve(
     building: Building,
     rules: Rules,
     rows: Shards,

@@ -20,7 +20,7 @@ _UNCLICKED, _PROPENSITIES = "unclicked", "propensities.parquet"
 _AGAIN = "Remove the collection and ingest it again."
 
 
-def count_exposure(
+def count_impressions(
     clicks: Path, rows: pl.DataFrame, prepare: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> pl.DataFrame:
     """Count the showings of each pair on each side; positions without a propensity do not count.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 import signal
 import subprocess
 import sys
@@ -90,7 +91,8 @@ def _build() -> str:
     """Name what opens a model besides its files: our code, kernels, and who compiles them."""
     from ssi_core.kernels.compiling import keys
 
-    return " ".join((digest_of(sys.modules[load_model.__module__], open_searcher), *keys.MAKERS))
+    code = digest_of(sys.modules[load_model.__module__], open_searcher)
+    return " ".join((code, keys.SOURCES, *keys.versions(), platform.machine()))
 
 
 def _ending(code: int) -> str:

@@ -9,7 +9,7 @@ from ssi_core.corpus.clicks.columns import LogMap
 from ssi_core.remedies import typed
 from ssi_core.types import BadInput
 
-Clicks: TypeAlias = Literal["first", "all", "weighted", "inverse"]
+Clicks: TypeAlias = Literal["all", "first", "weighted", "inverse"]
 
 
 @dataclass(frozen=True)

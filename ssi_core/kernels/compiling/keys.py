@@ -37,9 +37,11 @@ def source_digest() -> str:
 SOURCES = source_digest()
 """The files as they were imported; a later edit is not what this process compiles."""
 
-VERSIONS = (platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__)
-MAKERS = (SOURCES, *VERSIONS, platform.machine())
-"""What machine code follows from, whichever kernel it is of."""
+
+def versions() -> tuple[str, ...]:
+    """Return the versions of Python and of the libraries that compile kernels."""
+    return platform.python_version(), numba.__version__, llvmlite.__version__, np.__version__
+
 
 # What only says where, how many or how to show; any other option counts, also one not yet known.
 _NO_MATTER = ("CUDA_", "CACHE_", "THREADING_", "NUMBA_", "COLOR_", "SHOW_", "GDB_", "DEBUG_CACHE")
@@ -58,7 +60,7 @@ def build(processor: tuple[str, ...]) -> str:
         for name in sorted(dir(numba.config))
         if name.isupper() and not name.startswith(_NO_MATTER)
     }
-    return _digest(SOURCES, VERSIONS, tuple(processor), options)
+    return _digest(SOURCES, versions(), tuple(processor), options)
 
 
 def key(kernel: Dispatcher, arguments: tuple[Any, ...], result: Any) -> str:

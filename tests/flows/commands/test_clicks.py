@@ -67,7 +67,7 @@ def ssi(ssi, place, monkeypatch):
 
 def test_flow_and_verb_know_the_rules_of_the_ingestion():
     known = get_args(Clicks)
-    rules = get_args(get_args(ClicksSettings.model_fields["clicks"].annotation)[0])
+    rules = get_args(ClicksSettings.model_fields["clicks"].annotation)
     assert sorted(rules) == sorted(known)
     verb = verbs.get_command(None, "clicks")
     (option,) = (one for one in verb.params if one.name == "clicks")

@@ -94,7 +94,7 @@ peers: .venv/.stamp
 	npm install --silent --no-save --prefix .cache/peers $(PEERS_OF_NPM) || true
 	$(PYTEST) -m "not kill" tests/export tests/guests/clickthrough/test_translation_model.py \
 	  tests/guests/clickthrough/test_projection.py tests/guests/pyterrier tests/docs/test_engines.py \
-	  tests/face/test_runs.py tests/views/test_bm25.py
+	  tests/guests/trec_run/test_runs.py tests/views/test_bm25.py
 
 # What the notebooks show, which tests/face/test_pages.py compares.
 notebooks: .venv/.stamp

@@ -49,7 +49,7 @@ def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_pat
     assert 0 < some.recall < most.recall <= 1
     assert some.ranked[0].scores.size == 16
     # Hits are equal with their scores; queries are others than the titles it was measured on.
-    assert share(exact, some) == pytest.approx(some.recall, abs=0.1)
+    assert share(exact, some) == pytest.approx(some.recall, abs=0.15)
     assert share(exact, most) > 0.9
 
 

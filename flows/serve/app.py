@@ -28,7 +28,7 @@ from flows.serve.work import Work, parsed_by
 from ssi_core.serving.changes import DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
-from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of
@@ -171,7 +171,8 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         """List the words that the model relates to a word, or to several taken together."""
         fitted = searcher(model).fitted
         words = await work(lambda: neighbours(fitted, word, k))
-        return schemas.Neighbours(results=[schemas.Neighbour(**asdict(word)) for word in words])
+        results = [schemas.Neighbour(**asdict(word)) for word in words]
+        return schemas.Neighbours(results=results, chance=by_chance(fitted))
 
     @app.get("/explain")
     async def explained(

@@ -134,9 +134,14 @@ class Neighbour(BaseModel):
 
 
 class Neighbours(BaseModel):
-    """Words that the model relates to what was asked, the nearest first."""
+    """Words that the model relates to what was asked, the nearest first.
+
+    ``chance`` is what the nearest word would have if all vectors were random: words below it may
+    well be there by chance.
+    """
 
     results: list[Neighbour]
+    chance: float
 
 
 class PartOfScore(BaseModel):

@@ -19,6 +19,9 @@ from ssi_core.views.hashing import HashedView
 from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
 
+_FEW = 1000
+"""Words that tell how many numbers of a vector are not 0."""
+
 
 @dataclass(frozen=True)
 class Neighbour:
@@ -66,6 +69,23 @@ def neighbours(fitted: FittedModel, word: str, k: int = 10) -> list[Neighbour]:
         scores = np.mean(sides, axis=0, dtype=np.float32)
     itself = [word_query.view.words[column] for column in word_query.weights.indices.tolist()]
     return _best(word, k, itself, scores, word_document.view.words)
+
+
+def by_chance(fitted: FittedModel) -> float:
+    """Return the score that the nearest of all words has where vectors are random.
+
+    The cosines of n random vectors of N numbers with another one are at most ``sqrt(2 ln n / N)``,
+    or so, and ``sqrt(ln n / N)`` as the mean of two sides. Words that no pair has trained keep the
+    vectors that they were drawn with. 0 where the words of a model have no vectors.
+    """
+    query = fitted.dense_words(texts_of([""], fitted.query_views), "query")
+    document = fitted.dense_words(texts_of([""], fitted.document_views), "document")
+    if query is None or document is None:
+        return 0.0
+    words = document.embedding
+    numbers = int(np.count_nonzero(words[:_FEW], axis=1).max(initial=1))
+    sides = 1 if query.view.space != document.view.space or query.embedding is words else 2
+    return float(np.sqrt(2 / sides * np.log(len(words)) / numbers))
 
 
 def _topics(fitted: FittedModel, word: str) -> tuple[list[str], Float32, Sequence[str]] | None:

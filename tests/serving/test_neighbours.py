@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.serving.neighbours import dice_neighbours, neighbours
+from ssi_core.serving.neighbours import by_chance, cosines, dice_neighbours, neighbours
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 from ssi_core.views.text_view import TextView
@@ -41,6 +41,21 @@ def test_across_two_vocabularies_a_query_word_is_compared_with_document_words():
     best = neighbours(crossed, "moon", k=1)[0]
     others = np.delete(cosines, WORDS.index("moon"))
     assert best.score == pytest.approx(others.max())
+
+
+def test_what_random_vectors_reach_depends_on_words_numbers_and_sides():
+    one, two = (random_models(1)[which] for which in (6, 7))
+    n, rng = len(WORDS), np.random.default_rng(0)
+    assert by_chance(one) == pytest.approx(np.sqrt(2 * np.log(n) / 3))
+    assert by_chance(two) == pytest.approx(np.sqrt(np.log(n) / 3))
+    beside = {name: np.hstack([side, 0 * side]) for name, side in two.arrays.items()}  # as in a sum
+    assert by_chance(dataclasses.replace(two, arrays=beside)) == pytest.approx(by_chance(two))
+    assert by_chance(random_models(1)[0]) == 0
+
+    vectors = rng.normal(size=(30, 2000, 64)).astype(np.float32)
+    nearest = [cosines(some[:1], some[1:]).max() for some in vectors]
+    bound = np.sqrt(2 * np.log(2000) / 64)
+    assert 0.8 * bound < np.mean(nearest) < bound
 
 
 def test_more_neighbours_than_words_are_all_of_them():

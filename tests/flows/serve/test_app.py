@@ -145,8 +145,10 @@ def test_it_names_the_fields_of_results_and_of_explanations(relating, tmp_path):
 
 
 def test_it_relates_words(client):
-    related = client.get("/neighbours", params={"word": "car", "k": 3}).json()["results"]
+    said = client.get("/neighbours", params={"word": "car", "k": 3}).json()
+    related = said["results"]
     assert len(related) == 3
+    assert 0 < said["chance"] < 9
     assert "car" not in [each["word"] for each in related]
 
 

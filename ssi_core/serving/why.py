@@ -16,7 +16,7 @@ import polars as pl
 
 from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.serving.explain import explain_pair
-from ssi_core.serving.neighbours import neighbours
+from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.passages import whole_fields
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Found, Searcher, weights
@@ -301,7 +301,8 @@ class _Case:
             near = neighbours(self._searcher.fitted, self._query, _RELATED)
         except BadInput:  # the model relates no words
             return []
-        return [one.word for one in near]
+        least = by_chance(self._searcher.fitted)
+        return [one.word for one in near if one.score > least]
 
 
 def _with(fields: Mapping[str, str], field: str, words: Sequence[str]) -> dict[str, str]:

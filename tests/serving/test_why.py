@@ -90,6 +90,8 @@ def test_a_proposed_change_reaches_its_rank_when_it_is_made(searchers, number, w
     assert found.rank is None or found.rank > k
     assert len(found.change.words) <= 3
     assert not set(tokenize(query)) <= set(found.change.words)
+    # Vectors of three numbers relate words by chance alone, which are not proposed.
+    assert set(found.change.words) <= set(tokenize(query))
     fields = {"title": TITLES[row], "headings": "", "text": TEXTS[row]}
     changed = _with(fields, found.change.field, found.change.words)
     live = LiveSearcher(searcher).put([Document(f"d{row}", **changed)])

@@ -134,7 +134,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
     def searcher(role: schemas.Which) -> LiveSearcher:
         return served(role).searcher
 
-    @app.get("/search")
+    @app.get("/search", response_model=schemas.Results)
     async def search(
         q: Q,
         k: K = 10,
@@ -143,7 +143,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         model: Which = "served",
         summary: Words = None,
         related: RelatedWords = False,
-    ) -> schemas.Results:
+    ) -> Response:
         """Find documents for a text, best first, and summarise the first ones for it."""
         chosen = searcher(model)
         answer = await work.search(chosen, q, k, lang, popularity, related)
@@ -153,14 +153,14 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         quoted, answer = await work(lambda: summarise()(chosen, q, answer, summary, **how))
         return _results(answer, quoted)
 
-    @app.post("/match")
-    async def match(page: schemas.Page) -> schemas.Results:
+    @app.post("/match", response_model=schemas.Results)
+    async def match(page: schemas.Page) -> Response:
         """Find ads, or other documents, for the whole text of a page, best first."""
         chosen = searcher(page.model)
         return _results(await work.search(chosen, page.page, page.k))
 
-    @app.get("/related")
-    async def related(document: Named, k: K = 10, model: Which = "served") -> schemas.Results:
+    @app.get("/related", response_model=schemas.Results)
+    async def related(document: Named, k: K = 10, model: Which = "served") -> Response:
         """List the documents that are most related to a document, which is left out."""
         chosen = served(model)
         relating = chosen.related or chosen.searcher
@@ -195,10 +195,12 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         return schemas.Why(**asdict(reasons))
 
 
-def _results(answer: Answer, quoted: Summary | None = None) -> schemas.Results:
-    hits = [schemas.Found(**asdict(hit)) for hit in answer.hits]
+def _results(answer: Answer, quoted: Summary | None = None) -> Response:
+    """Write an answer once; what a handler returns otherwise is checked and copied before."""
+    hits = [schemas.Found(**vars(hit)) for hit in answer.hits]
     summary = None if quoted is None else schemas.Summary(**asdict(quoted))
-    return schemas.Results(results=hits, reason=answer.reason, summary=summary)
+    results = schemas.Results(results=hits, reason=answer.reason, summary=summary)
+    return Response(results.model_dump_json(), media_type="application/json")
 
 
 def _add_documents(app: FastAPI, service: Service, work: Work) -> None:

@@ -15,6 +15,10 @@ from websockets.sync.client import connect
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
 
+class LeftPage(Exception):
+    """The page led elsewhere before it could answer, as one does that logs in."""
+
+
 class Browser:
     """One page; what it logs as an error is in ``errors``."""
 
@@ -54,6 +58,8 @@ class Browser:
         while True:
             said = json.loads(self._socket.recv(timeout=60))
             if said.get("id") == self._last:
+                if "navigated" in said.get("error", {}).get("message", ""):
+                    raise LeftPage
                 assert "error" not in said, said
                 return said["result"]
             if said.get("method") == "Runtime.exceptionThrown":
@@ -82,7 +88,14 @@ class Browser:
     def wait(self, script):
         """Wait until a script's value is true; it may fail before, as where a page has no body."""
         asked = f"(() => {{ try {{ return !!({script}) }} catch {{ return false }} }})()"
-        return self.until(lambda: self.run(asked), script)
+
+        def holds():
+            try:
+                return self.run(asked)
+            except LeftPage:
+                return False
+
+        return self.until(holds, script)
 
     def size(self, width, height, *, dark=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,

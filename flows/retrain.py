@@ -32,7 +32,7 @@ from flows.training.costs import require_rows
 from flows.training.effort import Effort, effort_of
 from flows.training.frozen_sets import draw, due, measured, sets_of
 from flows.training.rows import run_row
-from flows.training.workers import Here, Workers
+from flows.training.workers import InProcess, Workers
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, open_collection
 from ssi_core.experiment import Row, TaskSpec
@@ -201,9 +201,9 @@ def train_challenger(
             return run
 
 
-def _worker(settings: RetrainSettings, effort: Effort) -> Workers | Here:
+def _worker(settings: RetrainSettings, effort: Effort) -> Workers | InProcess:
     """Choose who trains: this process, where the champion's training goes on for a while."""
-    return Here() if effort.version and effort.budget else Workers(1, settings.threads)
+    return InProcess() if effort.version and effort.budget else Workers(1, settings.threads)
 
 
 _NO_START = "start_refused"

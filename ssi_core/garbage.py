@@ -11,7 +11,7 @@ _YOUNG = 100_000
 
 
 @cache
-def seldom() -> None:
+def collect_seldom() -> None:
     """Look for garbage seldom, and not at the end of the process; for a process of our own.
 
     Python looks through all objects once more when it ends, half a second after Prefect or MLflow.

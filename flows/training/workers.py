@@ -24,7 +24,7 @@ class Workers(Pool):
         super().__init__(processes, threads, grace=_GRACE, prepare=_show_logs)
 
 
-class Here:
+class InProcess:
     """Run jobs in this process: one more would load MLflow for longer than a night trains."""
 
     def __enter__(self) -> Self:

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssi_core.corpus.tables.roles import JUDGEMENTS, guessed
 from ssi_core.evaluation.trec import escape
 from ssi_core.face.models import Ranker
 from ssi_core.face.task import Task
 from ssi_core.types import BadInput
 
-_QUERY = ("query_id", "qid", "q_id")
-_DOCUMENT = ("doc_id", "docno", "document_id")
 _FORMS = (
     "expected a fitted ranker, or a run: the path of a TREC file, a mapping query -> document -> "
     "score, a Run of ranx, ScoredDocs of ir-measures, or a table with columns such as query_id, "
@@ -83,10 +82,8 @@ def _lines(run: Any) -> Iterator[Line]:
 
 def _rows(table: Any) -> Iterator[Line]:
     columns = [str(name) for name in table.columns]
-    query, document = (
-        next((name for name in names if name in columns), None) for names in (_QUERY, _DOCUMENT)
-    )
-    if query is None or document is None or "score" not in columns:
+    roles = guessed(columns, JUDGEMENTS)
+    if not {"query", "document"} <= roles.keys() or "score" not in columns:
         raise BadInput(f"a table with columns {', '.join(columns)}: {_FORMS}.")
-    for row in zip(table[query], table[document], table["score"], strict=True):
+    for row in zip(table[roles["query"]], table[roles["document"]], table["score"], strict=True):
         yield Line(str(row[0]), str(row[1]), float(row[2]))

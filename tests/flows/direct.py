@@ -10,6 +10,7 @@ from prefect import Flow, Task
 
 from flows import evaluate, pipeline, retrain, steps, train
 from flows.tracking import models
+from flows.training.workers import InProcess
 from ssi_core.serving import trial
 
 
@@ -25,20 +26,11 @@ class Trials:
         return subprocess.CompletedProcess(command, code, printed.getvalue().encode())
 
 
-class Here:
+class Here(InProcess):
     """Workers that are this process."""
 
     def __init__(self, *sizes):
         pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def run(self, form, function, *arguments):
-        return function(*arguments)
 
 
 class Nobody:

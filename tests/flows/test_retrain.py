@@ -211,12 +211,12 @@ def test_only_a_part_of_a_training_is_trained_by_the_process_of_the_night():
     from flows.retrain import _worker
     from flows.settings import RetrainSettings
     from flows.training.effort import Effort
-    from flows.training.workers import Here
+    from flows.training.workers import InProcess
 
     efforts = [Effort(None, None, ""), Effort(None, 500, ""), Effort("1", None, "")]
-    here = [isinstance(_worker(RetrainSettings(), effort), Here) for effort in efforts]
+    here = [isinstance(_worker(RetrainSettings(), effort), InProcess) for effort in efforts]
     assert here == [False, False, False]
-    assert isinstance(_worker(RetrainSettings(), Effort("1", 500, "")), Here)
+    assert isinstance(_worker(RetrainSettings(), Effort("1", 500, "")), InProcess)
 
 
 def test_a_budget_limits_the_training_and_makes_another_retraining(retraining):

@@ -43,7 +43,7 @@ QUERIES: Names = {
     "text": ("text", "query", "title"),
 }
 JUDGEMENTS: Names = {
-    "query": ("query", "query_id", "qid"),
+    "query": ("query", "query_id", "qid", "q_id"),
     "document": ("document", "document_id", "corpus_id", "doc_id", "docid", "docno"),
     "grade": ("grade", "score", "relevance", "label"),
 }

@@ -111,6 +111,24 @@ def test_headings_are_a_field_without_the_title(tmp_path):
     assert headings == ["The engine\nOil", "First\nSecond", "Part x", "y"]
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            '<!-- Old names -->\n<a id="x"></a>\n\n## Keep *your* keys\n\n### Why\n',
+            "Keep your keys",
+        ),
+        ("A sentence.\n\n## Keep your keys\n", "ch04-01-keys"),
+        ("Keep your keys safe.\n\n## Keep your keys\n", "ch04-01-keys"),
+        ("<title>Keys</title>\n\n## Keep your keys\n", "Keys"),
+        ("## A\n\n# B\n", "B"),
+    ],
+)
+def test_a_heading_that_begins_a_page_without_a_first_level_is_its_title(tmp_path, text, title):
+    write(tmp_path, {"ch04-01-keys.md": text})
+    assert read_page(tmp_path / "ch04-01-keys.md").title == title
+
+
 def test_modules_are_cut_out_of_mdx_but_not_out_of_its_code(tmp_path):
     write(tmp_path, {"a.mdx": DOCUSAURUS["docs/01-intro.mdx"]})
     text = read_page(tmp_path / "a.mdx").text

@@ -79,7 +79,8 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
 
     A page's id is its path in the folder. Its address is the ``url`` or ``permalink`` of the front
     matter, else the canonical one of HTML, else that path. Its title is that of the front matter,
-    else the first heading, else ``<title>``, else the name of the file. Its text is that of
+    else the first heading of level one, else ``<title>``, else a heading of another level with
+    which the text begins, else the name of the file. Its text is that of
     ``<main>`` or ``<article>`` where there is one, without navigation, headers, footers and
     scripts. A link leads to a page as `corpus.web.site.Site` says: by its path, with or without its
     suffix, or to the index of a folder, and in the ways of generators of sites; in Markdown

@@ -89,7 +89,8 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
     if not named:
         declared = " ".join(declared.split())
         inside = "" if body is None else _heading(body)
-        named = inside or _without_site(declared, _heading(root)) or declared or name
+        named = inside or _without_site(declared, _heading(root)) or declared
+        named = named or _beginning(walk) or name
     headings = (words for words in walk.headings if words and words != named)
     cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
     links = tuple(walk.links)
@@ -99,6 +100,12 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
 def _heading(element: html.HtmlElement) -> str:
     heading = next(iter(element.xpath(".//h1")), None)
     return "" if heading is None else " ".join(_Walk(heading).text.split())
+
+
+def _beginning(walk: _Walk) -> str:
+    """Return the first heading, of any level, where no text stands before it."""
+    first = walk.text.partition("\n")[0]
+    return first if walk.headings[:1] == [first] else ""
 
 
 def _without_site(declared: str, heading: str) -> str:

@@ -56,9 +56,10 @@ class FitSettings:
     )
     columns: dict[str, str] = option(
         {},
-        "Name of the column of a role, if the guess is wrong. Can be repeated.",
+        "Name of the column of a role, if the guess is wrong; without a name the role has none. Can be "
+        "repeated.",
         flag="--column",
-        metavar="ROLE=NAME",
+        metavar="ROLE=[NAME]",
     )
     queries: Path | None = option(
         None, "Judged queries: a table with the columns id and text.", type=EXISTING

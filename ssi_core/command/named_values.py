@@ -11,14 +11,17 @@ import click
 def pairs_of(
     context: click.Context, option: click.Parameter, value: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return the names and values of an option that is given as NAME=VALUE, and repeated."""
+    """Return the names and values of an option that is given as NAME=VALUE, and repeated.
+
+    Where the help shows NAME=[VALUE], a value may be empty.
+    """
+    names = str(option.metavar).partition("=")
     pairs = dict(pair.partition("=")[::2] for pair in value)
     if len(pairs) < len(value):
         raise click.BadParameter("a name is there twice", context, option)
-    for name, other in pairs.items():
-        if not (name and other):
-            names = str(option.metavar).partition("=")
-            there = f"{name or names[0]}={other or names[2]}"
+    for given, (name, other) in zip(value, pairs.items(), strict=True):
+        if not (name and (other or (names[2].startswith("[") and "=" in given))):
+            there = f"{name or names[0]}={other or names[2].strip('[]')}"
             raise click.BadParameter(
                 f"{name!r} is not {option.metavar}. Type: {option.opts[0]} {there}", context, option
             )

@@ -135,15 +135,16 @@ class Tabular(Source):
     Attributes
     ----------
     columns : mapping
-        Name of a column by its role, where the guess is wrong.
+        Name of a column by its role, where the guess is wrong; "": no column has the role.
     encoding, separator : str
         How CSV, TSV and JSON lines are written; empty: guessed (`corpus.tables.form`).
     """
 
     columns: dict[str, str] = Field(
         default={},
-        description="Name of the column of a role, if the guess is wrong. Can be repeated",
-        json_schema_extra={"flag": "--column", "metavar": "ROLE=NAME"},
+        description="Name of the column of a role, if the guess is wrong; without a name the role has "
+        "none. Can be repeated",
+        json_schema_extra={"flag": "--column", "metavar": "ROLE=[NAME]"},
     )
     encoding: str = Field(
         default="", description="Encoding of the tables, such as cp1252; empty: guessed"

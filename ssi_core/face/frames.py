@@ -84,7 +84,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     documents : object
         Texts, mappings, or a frame; see `rows_of`.
     columns : mapping
-        Declared roles; see `corpus.sources.table.Table`.
+        Declared roles ("": none); see `corpus.sources.table.Table`.
     """
     rows = list(rows_of(documents, "text"))
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -98,7 +98,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
 
 def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str | None:
     if role in declared:
-        return declared[role]
+        return declared[role] or None
     by_name = {plain_name(key): key for key in keys}
     return next((by_name[name] for name in DOCUMENTS[role] if name in by_name), None)
 

@@ -186,6 +186,7 @@ class _Fields(Source):
     kinds: tuple[str, ...] = option((), "Kinds", "--kind")
     two: tuple[Path, Path] | None = option(None, "Two", "--two", "A B")
     names: dict[str, str] = option({}, "Names", "--name", "ROLE=NAME")
+    some: dict[str, str] = option({}, "Names, or none", "--some", "ROLE=[NAME]")
     share: float = 0.5
 
 
@@ -209,8 +210,13 @@ def test_each_kind_of_field_is_read_as_its_class_takes_it():
     assert _Fields(**read) == _Fields(
         paths=("in",), kinds=("a", "b"), two=("p", "q"), names={"id": "nr"}, share=0.1
     )
-    with pytest.raises(click.BadParameter, match="'id' is not ROLE=NAME"):
-        command.make_context("x", ["in", "--name", "id"])
+    for words in (["--name", "id"], ["--name", "id="]):
+        with pytest.raises(click.BadParameter, match="'id' is not ROLE=NAME. Type: --name id=NAME"):
+            command.make_context("x", ["in", *words])
+    assert command.make_context("x", ["in", "--some", "id="]).params["some"] == {"id": ""}
+    for words in (["--some", "id"], ["--some", "=x"]):
+        with pytest.raises(click.BadParameter, match=r"is not ROLE=\[NAME\]. Type: --some"):
+            command.make_context("x", ["in", *words])
 
 
 def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):

@@ -122,6 +122,17 @@ def test_a_mark_of_utf_8_is_no_part_of_the_first_name(tmp_path):
     assert header_of(tmp_path / "a.csv") == ["id", "text"]
 
 
+def test_a_role_that_is_declared_without_a_column_has_none(tmp_path):
+    (tmp_path / "a.csv").write_text("id,subject,text,link\n1,animals,a cat,u\n2,animals,a dog,v\n")
+    guessed = ingest("table", [tmp_path / "a.csv"], tmp_path / "guessed").counts["columns"]
+    assert guessed == {"id": "id", "title": "subject", "text": "text", "url": "link"}
+    columns = {"title": "", "url": ""}
+    made = ingest("table", [tmp_path / "a.csv"], tmp_path / "out", columns=columns)
+    assert made.counts["columns"] == {"id": "id", "text": "text"}
+    with pytest.raises(BadInput, match=r"which column is the text\?"):
+        ingest("table", [tmp_path / "a.csv"], tmp_path / "none", columns={"text": "", "title": ""})
+
+
 def test_columns_are_declared_for_every_kind_of_table(tmp_path):
     (tmp_path / "a.csv").write_text("nr;wort\n1;a car\n2;a road\n")
     columns = {"id": "nr", "text": "wort"}

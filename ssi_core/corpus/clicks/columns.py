@@ -168,6 +168,7 @@ class LogMap:
         said["columns"] = dict(self.columns)
         for role, name in columns.items():
             said["documents" if role in OF_DOCUMENTS else "columns"][role] = name
+        said["columns"] = {role: name for role, name in said["columns"].items() if name}
         grades = {"grades": dict(vars(self.grades))} if "grade" in self.columns else {}
         return parse_map({**said, **grades}, self.where)
 

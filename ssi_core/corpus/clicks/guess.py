@@ -62,7 +62,7 @@ def guess_map(
         Queries or documents are in no column that is known, or roles mean nothing together.
     """
     header = header_of(path, TableForm(**written))
-    for name in declared.values():
+    for name in filter(None, declared.values()):
         if name not in header:
             raise BadInput(f"{path}: there is no column {instead(name, header)}")
     free = [name for name in header if name not in declared.values()]
@@ -74,8 +74,8 @@ def guess_map(
             roles.setdefault(side, roles.get(text, ""))
             for name in {text, title} - declared.keys():
                 roles.pop(name, None)
-        elif side in roles:
-            roles.setdefault(text, roles.get(title, roles[side]))
+        elif roles.get(side):
+            roles.setdefault(text, roles.get(title) or roles[side])
     roles = {role: name for role, name in roles.items() if name}
     for side in ("query", "document"):
         if not {side, f"{side}_text"} & roles.keys():

@@ -107,7 +107,7 @@ def roles_of(
     known : Names
         Names by which columns are known.
     declared : mapping
-        Role -> column.
+        Role -> column; "": none.
     needed : sequence of str
         Roles that must have a column; a title stands for a text.
     form : TableForm
@@ -122,9 +122,9 @@ def roles_of(
     """
     header = header_of(path, form)
     guesses = guessed(header, known)
-    roles = {role: declared.get(role) or guesses.get(role, "") for role in known}
+    roles = {role: declared.get(role, guesses.get(role, "")) for role in known}
     for role in known.keys() & declared.keys():
-        if roles[role] not in header:
+        if roles[role] and roles[role] not in header:
             near = nearest(roles[role], header) or "NAME"
             raise BadInput(
                 f"{path}: there is no column {roles[role]!r} for {role!r}. Its columns are: "

@@ -3,6 +3,7 @@
 import pytest
 
 from ssi_core.corpus.clicks.columns import load_map, parse_map
+from ssi_core.corpus.clicks.guess import guess_map
 from ssi_core.types import BadInput
 
 QUERIES = {"query": "q", "document": "u"}
@@ -116,3 +117,15 @@ def test_a_column_may_have_several_roles_of_one_side(columns):
 def test_a_map_in_another_language_is_so_on_both_sides():
     found = parse_map({"columns": WHOLE, "documents": {"language": "en"}}).in_language("zh")
     assert (found.queries.language, found.documents.language) == ("zh", "zh")
+
+
+def test_a_role_that_is_declared_without_a_column_is_not_guessed(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text("session,query,page,title,rank,user,clicked\ns,q,p,t,1,u,1\n")
+    guessed = {"document": "page", "document_title": "title", "document_text": "title"}
+    columns = guess_map(log, {}, {}).columns
+    assert columns.items() > (guessed | {"position": "rank", "user": "user"}).items()
+    declared = {"document_title": "", "user": ""}
+    form = guess_map(log, declared, {}).declaring(declared, {})
+    assert form.columns.items() > {"document": "page", "document_text": "page"}.items()
+    assert not declared.keys() & form.columns.keys()

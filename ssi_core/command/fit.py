@@ -56,8 +56,8 @@ class FitSettings:
     )
     columns: dict[str, str] = option(
         {},
-        "Name of the column of a role, if the guess is wrong; without a name the role has none. Can be "
-        "repeated.",
+        "Name of the column of a role, if the guess is wrong; without a name the role has none. "
+        "Can be repeated.",
         flag="--column",
         metavar="ROLE=[NAME]",
     )

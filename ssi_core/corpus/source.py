@@ -142,8 +142,8 @@ class Tabular(Source):
 
     columns: dict[str, str] = Field(
         default={},
-        description="Name of the column of a role, if the guess is wrong; without a name the role has "
-        "none. Can be repeated",
+        description="Name of the column of a role, if the guess is wrong; without a name the role "
+        "has none. Can be repeated",
         json_schema_extra={"flag": "--column", "metavar": "ROLE=[NAME]"},
     )
     encoding: str = Field(

@@ -84,8 +84,15 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     documents : object
         Texts, mappings, or a frame; see `rows_of`.
     columns : mapping
-        Declared roles ("": none); see `corpus.sources.table.Table`.
+        Declared roles; see `corpus.sources.table.Table`.
+
+    Raises
+    ------
+    BadInput
+        Their id is declared to have no column.
     """
+    if columns.get("id") == "":
+        raise BadInput("documents: drop or rename the column of their ids if these are none.")
     rows = list(rows_of(documents, "text"))
     keys = dict.fromkeys(key for row in rows for key in row)
     name = _column("id", columns, keys) or _column("url", columns, keys)

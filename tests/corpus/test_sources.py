@@ -210,8 +210,9 @@ def test_each_kind_of_field_is_read_as_its_class_takes_it():
     assert _Fields(**read) == _Fields(
         paths=("in",), kinds=("a", "b"), two=("p", "q"), names={"id": "nr"}, share=0.1
     )
+    said = r"'id' is not ROLE=NAME\. Type: --name id=NAME"
     for words in (["--name", "id"], ["--name", "id="]):
-        with pytest.raises(click.BadParameter, match="'id' is not ROLE=NAME. Type: --name id=NAME"):
+        with pytest.raises(click.BadParameter, match=said):
             command.make_context("x", ["in", *words])
     assert command.make_context("x", ["in", "--some", "id="]).params["some"] == {"id": ""}
     for words in (["--some", "id"], ["--some", "=x"]):

@@ -99,8 +99,8 @@ def test_numbers_are_those_of_documents_with_ids_of_another_name():
     renamed = [{"number": row["docno"], "body": row["body"]} for row in rows]
     docs = ssi.read(renamed, links=[("n1", "n2")], columns={"id": "number"})
     assert docs.links.rows() == [("n1", "n2")]
-    docs = ssi.read(rows, links=[("0", "2")], columns={"id": ""})
-    assert docs.frame["id"].to_list() == ["0", "1", "2"]
+    with pytest.raises(ssi.BadInput, match="documents: drop or rename the column of their ids"):
+        ssi.read(rows, columns={"id": ""})
 
 
 def test_a_directory_is_what_it_holds(tmp_path, expected):

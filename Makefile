@@ -92,7 +92,7 @@ PEERS_OF_NPM := @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15
 peers: .venv/.stamp
 	$(BIN)/python -m pip install -q --require-hashes -r requirements-peers.lock
 	npm install --silent --no-save --prefix .cache/peers $(PEERS_OF_NPM) || true
-	$(PYTEST) -m "not kill" tests/export tests/guests/clickthrough/test_translation_model.py \
+	$(PYTEST) -m "not kill" tests/guests/export tests/guests/clickthrough/test_translation_model.py \
 	  tests/guests/clickthrough/test_projection.py tests/guests/pyterrier tests/docs/test_engines.py \
 	  tests/guests/trec_run/test_runs.py tests/views/test_bm25.py
 

@@ -20,13 +20,13 @@ import polars as pl
 
 from ssi_core.estimator import parse
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.export.documents import Documents, of_index
-from ssi_core.export.encoder import Encoder
-from ssi_core.export.exporting import Settings, export_model
-from ssi_core.export.light import heaviest
-from ssi_core.export.search_bm25s import Search as Columns
-from ssi_core.export.search_faiss import Search as Nearest
-from ssi_core.export.terms import joined
+from ssi_core.guests.export.documents import Documents, of_index
+from ssi_core.guests.export.encoder import Encoder
+from ssi_core.guests.export.exporting import Settings, export_model
+from ssi_core.guests.export.light import heaviest
+from ssi_core.guests.export.search_bm25s import Search as Columns
+from ssi_core.guests.export.search_faiss import Search as Nearest
+from ssi_core.guests.export.terms import joined
 from ssi_core.models import MODELS
 from ssi_core.models.base import FittedModel
 from ssi_core.models.tfidf import TfIdf

@@ -110,7 +110,7 @@ def main() -> None:
     }
     if arguments.walks:
         with tempfile.TemporaryDirectory() as folder:
-            value["walks"] = {call: len(walk) for call, walk in walks(Path(folder)).items()}
+            value["walks"] = {call: len(walk.files) for call, walk in walks(Path(folder))}
     if arguments.json:
         print(json.dumps(value, indent=1))
         return

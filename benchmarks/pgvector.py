@@ -22,7 +22,7 @@ import psycopg2
 import psycopg2.extras
 
 from benchmarks.export import ROWS, K, best_rows, exported, queries_of, repeated, report, trained
-from ssi_core.export.documents import Documents, of_index
+from ssi_core.guests.export.documents import Documents, of_index
 from ssi_core.serving.searcher import Searcher
 from tests.flows import postgres
 

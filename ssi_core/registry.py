@@ -7,13 +7,14 @@ the name in it, its value the object; in ``pyproject.toml``::
     [project.entry-points.ssi]
     "models.mine" = "my_package.models:Mine"
 
-Registries are ``models``, ``sources``, ``measures``, ``targets``, ``verbs`` and ``summaries``.
+Registries are ``models``, ``sources``, ``measures``, ``targets``, ``verbs``, ``summaries`` and
+``hooks``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -72,6 +73,12 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self.homes)
+
+
+HOOKS: Registry[Callable[..., Any]] = Registry("hooks", {})
+"""What guests do for functions of the core; nothing where they are missing."""
+TARGETS: Registry[Any] = Registry("targets", {})
+"""Engines and formats that an index is exported to, each a `guests.export.writing.Target`."""
 
 
 def load(home: str) -> Any:

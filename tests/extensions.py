@@ -16,7 +16,6 @@ from ssi_core.command.verb import Outcome, verb
 from ssi_core.corpus.source import Source, files
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.evaluation.measures import Measure
-from ssi_core.export.writing import Target
 from ssi_core.models.base import Model, fitted
 from ssi_core.scoring.vectors import Inner
 
@@ -55,10 +54,6 @@ class Lines(Source):
         write_own(building, [rows], [], where=self.paths[0])
 
 
-def _write(place, material):
-    material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
-
-
 @dataclass(frozen=True, kw_only=True)
 class HelloSettings:
     """Settings of ``ssi hello``."""
@@ -73,14 +68,22 @@ def hello(given):
 
 
 FIRST = Measure("first", "first", lambda ranks: (ranks.rank[ranks.start[:-1]] == 1) * 1.0)
-IDS = Target({"query": {}}, _write)
 '''
+TARGET = """
+from ssi_core.guests.export.writing import Target
+
+
+def _write(place, material):
+    material.counts["ids"] = sum(len(block.ids) for block in material.blocks())
+
+
+IDS = Target({"query": {}}, _write)
+"""
 POINTS = {
     "models.lengths": "a_package_of_a_test:Lengths",
     "sources.lines": "a_package_of_a_test:Lines",
     "measures.first": "a_package_of_a_test:FIRST",
     "verbs.hello": "a_package_of_a_test:hello",
-    "targets.ids": "a_package_of_a_test:IDS",
 }
 
 

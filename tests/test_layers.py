@@ -19,7 +19,6 @@ LINES = [
     {"guests", "datasets"},
     {"command"},
     {"face"},
-    {"export"},
     {"experiment", "serving"},
     {"models"},
     {"training"},

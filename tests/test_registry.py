@@ -9,7 +9,6 @@ import ssi_core as ssi
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.export.targets import TARGETS
 from ssi_core.models import MODELS
 from ssi_core.registry import Registry
 from ssi_core.types import BadInput
@@ -25,7 +24,7 @@ def package(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_package_adds_a_model_a_source_and_a_target(package):
+def test_a_package_adds_a_model_and_a_source(package):
     (package / "poems.lines").write_text("\n".join(TEXTS))
     documents = ssi.read(package / "poems.lines")
     assert documents.frame["text"].to_list() == TEXTS
@@ -34,8 +33,6 @@ def test_a_package_adds_a_model_a_source_and_a_target(package):
     fitted.save(package / "model")
     index = ssi.load(package / "model").index(documents)
     assert [hit.score for hit in index.search("car", k=2)] == [2.0, 2.0]
-    export = index.export("ids", package / "out")
-    assert export.counts["ids"] == 30
 
 
 def test_a_package_adds_a_measure_that_reports_have(package):
@@ -93,4 +90,3 @@ def test_a_registry_without_additions_is_what_it_was_given():
     assert list(names) == ["b", "a"]
     assert names["a"] == pytest.approx(6.283, abs=0.001)
     assert ("c" in names, names.get("c")) == (False, None)
-    assert set(TARGETS) >= {"lucene", "faiss"}

@@ -17,7 +17,7 @@ from flows.tracking import decisions, registry
 from flows.training.frozen_sets import source_with_key
 from ssi_core.experiment import Row
 from ssi_core.guests.monitoring.drift import changed_pairs
-from ssi_core.training.rhythm import FEWEST
+from ssi_core.training.fitting import FEWEST
 
 PER_CHANGE = 10.0
 """Share of the row's budget for each share of changed pairs: with a tenth changed, all of it."""

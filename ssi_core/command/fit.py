@@ -14,7 +14,7 @@ from ssi_core.command.fields import EXISTING, NEW_DIRECTORY, argument, option
 from ssi_core.command.measures import Words
 from ssi_core.command.options import SEED
 from ssi_core.command.verb import Outcome, settings, verb
-from ssi_core.export.targets import TARGETS
+from ssi_core.registry import TARGETS
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -23,7 +23,6 @@ HOMES: Mapping[str, str] = {
     "related": f"{_HERE}.related:related",
     "explain": f"{_HERE}.explain:explain",
     "why": f"{_HERE}.why:why",
-    "export": f"{_HERE}.export:export",
     "data.ingest": f"{_HERE}.ingest:ingest",
     "data.features": f"{_HERE}.features:features",
     "data.index": f"{_HERE}.index:index",

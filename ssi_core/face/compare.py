@@ -21,11 +21,11 @@ from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.evaluation.slates import PER_QUERY
 from ssi_core.face import progress
 from ssi_core.face.estimator import Estimator
-from ssi_core.face.runs import name_of, ranker_of
 from ssi_core.face.show import WIDTH, html_table, text_table
 from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
 from ssi_core.models.choice.untrained import Untrained, learns, title
+from ssi_core.registry import HOOKS
 from ssi_core.strict import instead, named
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
@@ -36,7 +36,7 @@ EITHER = " or "
 """What stands between the titles of the models of several folds."""
 
 Rankers: TypeAlias = Sequence[Any] | Mapping[str, Any]
-"""Estimators, or runs of other systems (`face.runs`); by label also several seeds of one."""
+"""Estimators, or runs of other systems (`guests.trec_run`); by label also several seeds of one."""
 
 
 class Difference(NamedTuple):
@@ -276,14 +276,14 @@ def _labelled(rankers: Rankers, task: Task) -> dict[str, list[Estimator]]:
     """Return label -> rankers; those of a sequence are named as `_name` says, runs as they are."""
     if isinstance(rankers, Mapping):
         return {
-            label: list(one) if _seeds(one) else [_ranker(one, task)]
+            label: list(one) if _seeds(one) else [_named(one, task)[1]]
             for label, one in rankers.items()
         }
     labelled: dict[str, list[Estimator]] = {}
     for one in rankers:
-        name = _name(one) if isinstance(one, Estimator) else name_of(one)
+        name, ranker = _named(one, task)
         count = sum(label == name or label.startswith(f"{name} #") for label in labelled)
-        labelled[f"{name} #{count + 1}" if count else name] = [_ranker(one, task)]
+        labelled[f"{name} #{count + 1}" if count else name] = [ranker]
     return labelled
 
 
@@ -291,8 +291,12 @@ def _seeds(one: Any) -> bool:
     return isinstance(one, Sequence) and all(isinstance(seed, Estimator) for seed in one)
 
 
-def _ranker(one: Any, task: Task) -> Estimator:
-    return one if isinstance(one, Estimator) else ranker_of(one, task)
+def _named(one: Any, task: Task) -> tuple[str, Estimator]:
+    """Return the name and the estimator of a ranker, which may be a run of another system."""
+    if isinstance(one, Estimator):
+        return _name(one), one
+    run: tuple[str, Estimator] = HOOKS["run"](one, task)
+    return run
 
 
 def _report(label: str, ranker: Estimator, task: Task, how: Mapping[str, Any]) -> Report:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ssi_core import store
-from ssi_core.export import exporting
-from ssi_core.models.base import FittedModel
+from ssi_core.store import Artefact
 
 
 class Export:
@@ -20,9 +19,9 @@ class Export:
         Documents, terms, bytes, values outside of former bounds.
     """
 
-    def __init__(self, fitted: FittedModel, artefact: store.Artefact) -> None:
+    def __init__(self, artefact: Artefact, query: Callable[[str, int, str], Any]) -> None:
         self.path, self.counts = artefact.path, artefact.counts
-        self._encoder = exporting.encoder_of(fitted, artefact.configuration["to"])
+        self._query = query
 
     def query(self, text: str, k: int = 10, body: str = "query") -> Any:
         """Return what the engine is to be asked for the k best documents for a text.
@@ -36,7 +35,7 @@ class Export:
         body : str, optional
             "query"; or "rescore", where only the first thousand documents are scored in full.
         """
-        return self._encoder.query(text, k, body)
+        return self._query(text, k, body)
 
     def __repr__(self) -> str:
         return f"Export of {self.counts['documents']:,} documents, {self.path}"

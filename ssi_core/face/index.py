@@ -9,9 +9,6 @@ from typing import Any, get_args, overload
 
 from ssi_core import store, types
 from ssi_core.collection import open_collection
-from ssi_core.export import exporting
-from ssi_core.export.documents import of_index
-from ssi_core.export.targets import TARGETS
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.encoding import strings
@@ -23,6 +20,7 @@ from ssi_core.face.task import Task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.choice.untrained import title
 from ssi_core.models.content import content_of
+from ssi_core.registry import HOOKS, TARGETS
 from ssi_core.serving import explain, searcher
 from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
@@ -318,7 +316,7 @@ class Index:
         out: str | Path,
         *,
         bounds: str | Path | None = None,
-        margin: float = exporting.MARGIN,
+        margin: float = 0.1,
         expand: int | None = None,
         force: bool = False,
     ) -> Export:
@@ -352,17 +350,10 @@ class Index:
         """
         if to not in TARGETS:
             raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
-        fitted = self._searcher.fitted
-        artefact = exporting.export_model(
-            fitted,
-            of_index(fitted, self._searcher.index),
-            Path(out),
-            exporting.Settings(to, margin, expand),
-            model=content_of(fitted),
-            former=None if bounds is None else Path(bounds),
-            force=force,
-        )
-        return Export(fitted, artefact)
+        settings = {"to": to, "bounds": bounds, "margin": margin, "expand": expand, "force": force}
+        fitted, index = self._searcher.fitted, self._searcher.index
+        written: Export = HOOKS["export"](fitted, index, Path(out), **settings)
+        return written
 
 
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:

@@ -19,10 +19,22 @@ def test_walk_has_files_in_the_order_of_entry_and_each_function_once(tmp_path):
     door = loaded(tmp_path / "door.py", "def enter(call):\n    return [call(2), call(3)]\n")
     loaded(tmp_path / "other.py", "def unused():\n    pass\n")
 
-    assert walk_of(lambda: door.enter(deep.run), tmp_path) == {
+    walk = walk_of(lambda: door.enter(deep.run), tmp_path)
+    assert {file: list(names) for file, names in walk.files.items()} == {
         "door.py": ["enter"],
         "deep.py": ["run"],
     }
+    assert (walk.functions, dict(walk.stays)) == (2, {"door": 1, "deep": 1})
+
+
+def test_a_call_of_what_a_room_above_handed_in_goes_back_up(tmp_path):
+    deep = loaded(tmp_path / "deep.py", "def run(judge):\n    return judge()\n")
+    door = loaded(tmp_path / "door.py", "def judge():\n    return 1\n\n"
+                  "def enter(call):\n    return call(judge)\n")  # fmt: skip
+
+    walk = walk_of(lambda: door.enter(deep.run), tmp_path)
+    assert list(walk.calls) == [("door.py", "deep.py"), ("deep.py", "door.py")]
+    assert walk.back_up({"door": 2, "deep": 1}) == [("deep.py", "door.py")]
 
 
 def test_walk_restores_the_profiler(tmp_path):

@@ -14,14 +14,12 @@ from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.fit import fit as verb
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.export.encoder import Encoder
 from ssi_core.face import fit_cache
 from ssi_core.face.fit_tasks import search_task
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import title
 from ssi_core.sample.shop import write_shop
-from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import spec_of
@@ -88,8 +86,7 @@ def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypat
     texts, links = files / "texts.jsonl", files / "links.csv"
     choice = "--auto" if auto else "--defaults"
     words = (texts, "--links", links, "--auxiliary", "words:3", choice, "--budget", BUDGET)
-    export = ("--export", "opensearch", tmp_path / "export")
-    code, value = call(*words, "--seed", 3, "--out", tmp_path / "model", *export)
+    code, value = call(*words, "--seed", 3, "--out", tmp_path / "model")
     assert code == DONE
 
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "another"))
@@ -104,12 +101,10 @@ def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypat
     measures = ["map", "ndcg_at_10", "mrr"]
     comparison = ssi.compare(rankers, task, measures=measures, baseline=baseline)
     model.save(tmp_path / "by-hand")
-    index = model.index(docs, out=tmp_path / "by-hand" / "index")
-    index.export("opensearch", tmp_path / "export-by-hand")
+    model.index(docs, out=tmp_path / "by-hand" / "index")
 
     assert value["measures"] == json.loads(json.dumps(comparison.frame.to_dicts()))
-    for ours, theirs in (("model", "by-hand"), ("export", "export-by-hand")):
-        assert contents(tmp_path / ours) == contents(tmp_path / theirs)
+    assert contents(tmp_path / "model") == contents(tmp_path / "by-hand")
     assert bool(value["auto"]) == auto
     assert value["choices"] == [model.fitted_.facts["choice"] if auto else repr(model)]
 
@@ -178,36 +173,6 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
     assert resumed.fitted_.facts["resumed_at"] > 0
     at_once = ssi.SSI(budget=BUDGET, epoch=4000).fit(whole.task)
     np.testing.assert_array_equal(resumed.U_, at_once.U_)
-
-
-@needs_ubi
-def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, capsys):
-    words = (shop / "ubi", "--texts", shop / "products.jsonl", "--out", tmp_path / "model")
-    targets = ("--export", "opensearch", tmp_path / "os", "--export", "lucene", tmp_path / "luc")
-    small = ("--budget", 40_000, "--measure", "mrr")
-    code, value = call(*words, *small, *targets)
-
-    assert code == DONE
-    assert value["reason"].startswith("Chosen: ")
-    assert list(value["measures"][0])[1] == "mrr"
-    assert value["auto"]["measure"] == "mrr"
-    assert set(value["cpu_seconds"]) == {"read", "task", "fit", "compare"}
-    assert [one["counts"]["documents"] for one in value["exports"]] == [300, 300]
-    # The log names its products by ids; their titles come from the table.
-    products = pl.read_ndjson(shop / "products.jsonl").to_dicts()
-    title = products[7]["title"]
-    hits = open_searcher(tmp_path / "model").search([title], 10)[0].hits
-    assert {hit.title for hit in hits} <= {product["title"] for product in products}
-    body = Encoder(tmp_path / "os" / "encoder.json").query(title, 3)
-    assert body["query"]["neural_sparse"]["ssi"]["query_tokens"]
-
-    # Another model takes the place of the first one; exports only where that is asked for.
-    code, value = call(*words, "--defaults", "--budget", 20_000, *targets)
-    assert (code, "--force" in value["error"]["message"]) == (4, True)
-    assert run(library, ["fit", *map(str, [*words, "--defaults", "--budget", 20_000, *targets]),
-                         "--force"]) == DONE  # fmt: skip
-    printed = capsys.readouterr().out.splitlines()
-    assert max(len(line) for line in printed if str(tmp_path) not in line) <= 80
 
 
 @needs_ubi
@@ -286,7 +251,6 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
         (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' takes no --links"),
-        (["--export", "solr", "out"], USAGE, "solr"),
     ],
 )
 def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):

@@ -113,7 +113,6 @@ MISSPELT = {
     "read('a.jsonl', lnks=[])": "Did you mean 'links'?",
     "read('a.jsonl', source='trek')": "Did you mean 'trec'?",
     "model.index(docs, storage='float61')": "Did you mean 'float16'?",
-    "model.index(docs).export('opensaerch', 'out')": "Did you mean 'opensearch'?",
 }
 
 

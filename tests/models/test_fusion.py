@@ -8,7 +8,6 @@ import pytest
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.evaluation.trec import write_trec
-from ssi_core.export.exporting import Settings, export_model
 from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
 from ssi_core.models.combined.fusion import Fusion
@@ -136,13 +135,11 @@ def test_rankings_for_other_tools_are_those_of_the_report(task, fusion, tmp_path
     assert np.mean(list(best.values())) == pytest.approx(report.means["mrr"])
 
 
-def test_no_index_no_explanation_no_export(task, fusion, tmp_path):
+def test_no_index_and_no_explanation(task, fusion, tmp_path):
     with pytest.raises(BadInput, match=r"'fusion': no index: .* or a mixture of two"):
         build_index(fusion, task.documents, tmp_path / "index", parents={})
     with pytest.raises(BadInput, match="no explanation"):
         explain_pair(fusion, task.queries.take([0]), task.documents.take([1]))
-    with pytest.raises(BadInput, match="no export"):
-        export_model(fusion, None, tmp_path / "out", Settings("lucene"), model="")
     with pytest.raises(BadInput, match="'fusion'"):
         neighbours(fusion, "music1")
 

@@ -23,13 +23,12 @@ from ssi_core.datasets.wikipedia.chunks import PAGES, TEXTS, Chunks
 from ssi_core.evaluation.report import load_report, save_report
 from ssi_core.experiment import checkpoints, parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
-from ssi_core.export import encoder, search_bm25s
-from ssi_core.export.documents import of_index
-from ssi_core.export.exporting import Settings, export_model
-from ssi_core.export.targets import TARGETS
 from ssi_core.guests.codes.hashers import hasher_named
 from ssi_core.guests.codes.model import CodeModel
 from ssi_core.guests.codes.sources import read_labelled
+from ssi_core.guests.export import encoder, search_bm25s
+from ssi_core.guests.export.documents import of_index
+from ssi_core.guests.export.exporting import Settings, export_model
 from ssi_core.guests.profiles.model import ProfileModel
 from ssi_core.guests.profiles.profiler import Profiler
 from ssi_core.guests.reranking.lambdamart import LambdaMart
@@ -38,6 +37,7 @@ from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel
 from ssi_core.models.choice import trials
+from ssi_core.registry import TARGETS
 from ssi_core.selection.rounds import Step
 from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index
@@ -281,7 +281,7 @@ def program_of_words(directory, made):
 
 def program_of_vectors(directory, made):
     pytest.importorskip("faiss", reason="faiss keeps the latent vectors")
-    from ssi_core.export import search_faiss
+    from ssi_core.guests.export import search_faiss
 
     exported("faiss")(directory, made)
     width = search_faiss.Search(directory / "vectors").latent.shape[1]

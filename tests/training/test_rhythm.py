@@ -8,7 +8,7 @@ import pytest
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task
 from ssi_core.training import checkpoint as checkpoints
-from ssi_core.training import rhythm
+from ssi_core.training import fitting
 
 pytestmark = pytest.mark.trains
 
@@ -29,10 +29,10 @@ MODEL = Bilinear(
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Short epochs and little patience; a save after each validation."""
-    monkeypatch.setattr(rhythm, "FEWEST", 50)
-    monkeypatch.setattr(rhythm, "MOST", 200)
-    monkeypatch.setattr(rhythm, "PASSES", 1)
-    monkeypatch.setattr(rhythm, "WAITED", 100)
+    monkeypatch.setattr(fitting, "FEWEST", 50)
+    monkeypatch.setattr(fitting, "MOST", 200)
+    monkeypatch.setattr(fitting, "PASSES", 1)
+    monkeypatch.setattr(fitting, "WAITED", 100)
     monkeypatch.setattr(checkpoints, "GRACE", 1e9)
 
 
@@ -94,7 +94,7 @@ def test_a_break_in_any_phase_changes_no_bit(task, whole, tmp_path):
 def test_the_same_call_has_the_same_bits_and_says_its_epoch(task, whole):
     fit, curve = whole
     epoch, patience = fit.facts["epoch"], fit.facts["patience"]
-    assert (epoch, patience) == rhythm.rhythm("passes", "passes", len(task.train))
+    assert (epoch, patience) == fitting.rhythm("passes", "passes", len(task.train))
     assert [step for step, _ in curve[:3]] == [0, epoch, 2 * epoch]
     again, same = trained(task)
     assert (bits(again), same) == (bits(fit), curve)

@@ -36,7 +36,6 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Columns, Inner, Vectors, Words
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
-from ssi_core.training.rhythm import rhythm
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Task, Texts, Watch
 
@@ -228,7 +227,7 @@ class _Training(Training[WordPairs]):
     ) -> Sgd:
         """Cut and train again until no row of W has more than p weights; add to the facts."""
         model, parameters = self.model, sgd.parameters
-        beat = rhythm(model.epoch, model.patience, self.pairs)
+        beat = fitting.rhythm(model.epoch, model.patience, self.pairs)
         rounds: list[dict[str, Any]] = []
         facts["rounds"] = rounds
         while not isinstance(parameters.W, Csr) or longest(parameters.W) > model.entries:

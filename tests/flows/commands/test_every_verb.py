@@ -27,8 +27,8 @@ pytestmark = pytest.mark.usefixtures("own_root")
 
 RESULT = {"id", "title", "score", "url", "snippet", "marks", "related", "fields"}
 DAILY = [
-    *("fit", "search", "related", "explain", "why", "export"),
-    *("serve", "compare", "retrain", "up", "demo", "site"),
+    *("fit", "search", "related", "explain", "why"),
+    *("serve", "compare", "retrain", "up", "demo", "export", "site"),
 ]
 HEAVY = ("prefect", "mlflow", "numba", "polars", "scipy", "numpy")
 

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from ssi_core.export.documents import Documents
+from ssi_core.guests.export.documents import Documents
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput
-from tests.export import test_engines
-from tests.export.postgres import SERVERS
-from tests.export.test_export import exported
 from tests.flows.pages import every_block
+from tests.guests.export import test_engines
+from tests.guests.export.postgres import SERVERS
+from tests.guests.export.test_export import exported
 
 K = test_engines.K
 MODELS = (*test_engines.MODELS, "U'V", "D")

@@ -11,8 +11,8 @@ from pathlib import Path
 from scipy import sparse
 
 from ssi_core.arrays import create_array
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, program, seal_files, text
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, program, seal_files, text
 from ssi_core.types import BadInput
 
 

@@ -13,7 +13,7 @@ from ssi_core.command.measures import Words
 from ssi_core.command.models import directory_of, searchable
 from ssi_core.command.options import FORCE, INDEX
 from ssi_core.command.verb import Outcome, progress, verb
-from ssi_core.export.targets import TARGETS
+from ssi_core.registry import TARGETS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +69,8 @@ def export(given: ExportSettings) -> Outcome:
     With --bounds, new documents are exported by themselves: "clipped" counts the values beyond the
     bounds, whose ranks are not exact. If there are some, export all documents again.
     """
-    from ssi_core.export.documents import of_collection, of_index
-    from ssi_core.export.exporting import Settings, export_model
+    from ssi_core.guests.export.documents import of_collection, of_index
+    from ssi_core.guests.export.exporting import Settings, export_model
     from ssi_core.held import lacking
     from ssi_core.models import load_model
     from ssi_core.models.content import content_of

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ssi_core import store
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, json_rows, text, write_lines
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, json_rows, text, write_lines
 from ssi_core.types import BadInput
 
 LONGEST_ID = 512

@@ -8,8 +8,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from ssi_core.export.encoder import Encoder
-from tests.export.test_export import exported, lines
+from ssi_core.guests.export.encoder import Encoder
+from tests.guests.export.test_export import exported, lines
 
 
 def of_object(**properties):

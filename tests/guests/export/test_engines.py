@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssi_core.export.encoder import Encoder
-from ssi_core.export.exporting import Settings, export_model
-from ssi_core.export.targets.qdrant import point_id
+from ssi_core.guests.export.encoder import Encoder
+from ssi_core.guests.export.exporting import Settings, export_model
+from ssi_core.guests.export.targets.qdrant import point_id
 from ssi_core.serving.searcher import texts_of
-from tests.export.test_export import documents_of
+from tests.guests.export.test_export import documents_of
 
 K = 10
 MODELS = ("U'V + I", "U'V + D", "BM25 + U'V", "LSI + TF-IDF")
@@ -229,7 +229,7 @@ def assert_same_ranking(search, encoder, fitted, task, queries):
 @pytest.mark.parametrize("name", [*MODELS, "U'V"])
 def test_faiss_and_words_rank_as_the_model(models, task, queries, tmp_path, name):
     pytest.importorskip("faiss", reason="faiss keeps the latent vectors")
-    from ssi_core.export.search_faiss import Search
+    from ssi_core.guests.export.search_faiss import Search
 
     encoder = exported(models, name, task, tmp_path / "out", "faiss")
     search = Search(tmp_path / "out" / "vectors")
@@ -238,7 +238,7 @@ def test_faiss_and_words_rank_as_the_model(models, task, queries, tmp_path, name
 
 @pytest.mark.parametrize("name", MODELS)
 def test_columns_of_bm25s_rank_as_the_model(models, task, queries, tmp_path, name):
-    from ssi_core.export.search_bm25s import Search
+    from ssi_core.guests.export.search_bm25s import Search
 
     encoder = exported(models, name, task, tmp_path / "out", "bm25s")
     search = Search(tmp_path / "out" / "index")
@@ -247,7 +247,7 @@ def test_columns_of_bm25s_rank_as_the_model(models, task, queries, tmp_path, nam
 
 def test_bm25s_opens_its_directory_and_adds_up_the_same_weights(models, task, tmp_path):
     bm25s = pytest.importorskip("bm25s", reason="bm25s reads an index of its format")
-    from ssi_core.export.search_bm25s import Search
+    from ssi_core.guests.export.search_bm25s import Search
 
     encoder = exported(models, "U'V + D", task, tmp_path / "out", "bm25s")
     opened = bm25s.BM25.load(tmp_path / "out" / "index", load_corpus=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, json_rows, program, write_lines
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, json_rows, program, write_lines
 
 
 def _write(path: Path, material: Material) -> None:

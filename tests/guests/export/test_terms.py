@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ssi_core.export.nine_bits import codes, decimals, values
-from ssi_core.export.terms import Bounds, Layout, document_terms, joined, layout_of
+from ssi_core.guests.export.nine_bits import codes, decimals, values
+from ssi_core.guests.export.terms import Bounds, Layout, document_terms, joined, layout_of
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput
-from tests.export.models import N
+from tests.guests.export.models import N
 from tests.serving.models import random_models
 
 HIGHEST = 64.0

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import store
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, program, seal_files, text
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, program, seal_files, text
 
 PARAMETERS = {
     # What bm25s would compute weights by; those of the model are there already.

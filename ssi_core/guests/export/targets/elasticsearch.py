@@ -6,7 +6,7 @@ the terms of the latent vectors.
 
 from __future__ import annotations
 
-from ssi_core.export.targets.bulk import target_of
+from ssi_core.guests.export.targets.bulk import target_of
 
 
 def _query(terms: str) -> dict[str, object]:

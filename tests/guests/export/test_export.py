@@ -7,13 +7,15 @@ import pytest
 from scipy import sparse
 
 from ssi_core import store
-from ssi_core.export.documents import Documents, of_index
-from ssi_core.export.encoder import Encoder
-from ssi_core.export.exporting import Settings, export_model
-from ssi_core.export.nine_bits import codes
-from ssi_core.export.targets import TARGETS
-from ssi_core.export.terms import Bounds, Layout, document_terms, layout_of
-from ssi_core.export.writing import Material
+from ssi_core.guests.export.documents import Documents, of_index
+from ssi_core.guests.export.encoder import Encoder
+from ssi_core.guests.export.exporting import Settings, export_model
+from ssi_core.guests.export.nine_bits import codes
+from ssi_core.guests.export.terms import Bounds, Layout, document_terms, layout_of
+from ssi_core.guests.export.writing import Material
+from ssi_core.models import MODELS
+from ssi_core.models.base import FittedModel
+from ssi_core.registry import TARGETS
 from ssi_core.scoring.vectors import Inner
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import texts_of
@@ -88,7 +90,7 @@ def test_bulk_files_have_an_action_and_a_document_in_turn(models, task, tmp_path
 
 
 def test_files_are_small_enough_for_one_request(models, task, tmp_path, monkeypatch):
-    monkeypatch.setattr("ssi_core.export.writing.write_lines.__defaults__", (50_000,))
+    monkeypatch.setattr("ssi_core.guests.export.writing.write_lines.__defaults__", (50_000,))
     exported(models, task, tmp_path / "out")
     sizes = [file.stat().st_size for file in (tmp_path / "out" / "bulk").iterdir()]
 
@@ -250,3 +252,10 @@ def test_bm25s_matrix_has_a_column_for_each_term(models, task, tmp_path):
 
     assert list(names) == layout_of(fitted).names
     assert np.all(np.diff(matrix.indptr)[len(layout_of(fitted).words) :] == len(task.documents))
+
+
+def test_a_score_that_is_no_sum_over_terms_has_no_export(tmp_path):
+    parts = ({"model": "tfidf"}, {"model": "in_degree"})
+    fusion = FittedModel(MODELS["fusion"](parts), {}, {}, {})
+    with pytest.raises(BadInput, match="'fusion': no export"):
+        export_model(fusion, None, tmp_path / "out", Settings("lucene"), model="")

@@ -28,8 +28,10 @@ class Line(NamedTuple):
     score: float
 
 
-def ranker_of(run: Any, task: Task) -> Ranker:
-    """Return the ranking of another system as a ranker that was fitted on a task.
+def named_ranker(run: Any, task: Task) -> tuple[str, Ranker]:
+    """Return the name of another system's ranking, and a ranker that was fitted on a task.
+
+    The name is that of the file, that which the run has, or "run".
 
     Parameters
     ----------
@@ -45,23 +47,17 @@ def ranker_of(run: Any, task: Task) -> Ranker:
         It is no run, it has ids that the task does not have, or a query is missing.
     """
     if isinstance(run, str | Path):
-        return Ranker("trec_run", runs=[str(run)]).fit(task)
+        return Path(run).name.partition(".")[0], Ranker("trec_run", runs=[str(run)]).fit(task)
     with tempfile.TemporaryDirectory() as path:
         file = Path(path) / "run.trec"
         with file.open("w", encoding="utf-8") as out:
             for query, document, score in _lines(run):
                 out.write(f"{escape(query)} Q0 {escape(document)} 0 {score!r} run\n")
         try:
-            return Ranker("trec_run", runs=[str(file)]).fit(task)
+            ranker = Ranker("trec_run", runs=[str(file)]).fit(task)
         except BadInput as error:
             raise BadInput(str(error).replace(str(file), "the run")) from None
-
-
-def name_of(run: Any) -> str:
-    """Return what a run is called: its own name, that of its file, or "run"."""
-    if isinstance(run, str | Path):
-        return Path(run).name.partition(".")[0]
-    return str(getattr(run, "name", None) or "run")
+    return str(getattr(run, "name", None) or "run"), ranker
 
 
 def _lines(run: Any) -> Iterator[Line]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.export.encoder import Encoder, sealed
-from ssi_core.export.parts import Constant, Latent, Part, Words
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import program
+from ssi_core.guests.export.encoder import Encoder, sealed
+from ssi_core.guests.export.parts import Constant, Latent, Part, Words
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import program
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
 from ssi_core.types import BadInput, View

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, text, write_lines
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, text, write_lines
 from ssi_core.types import TextMatrix
 
 SERVICES = """\

@@ -13,14 +13,14 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import store
-from ssi_core.export.documents import Documents
-from ssi_core.export.encoding import ModelEncoder, bodies_of, write_encoder
-from ssi_core.export.light import lightened
-from ssi_core.export.parts import Part, parts_of
-from ssi_core.export.targets import TARGETS
-from ssi_core.export.terms import Bounds, layout_of
-from ssi_core.export.writing import Material, Target
+from ssi_core.guests.export.documents import Documents
+from ssi_core.guests.export.encoding import ModelEncoder, bodies_of, write_encoder
+from ssi_core.guests.export.light import lightened
+from ssi_core.guests.export.parts import Part, parts_of
+from ssi_core.guests.export.terms import Bounds, layout_of
+from ssi_core.guests.export.writing import Material, Target
 from ssi_core.models.base import FittedModel, require_served
+from ssi_core.registry import TARGETS
 from ssi_core.remedies import typed
 from ssi_core.types import BadInput, Progress
 
@@ -79,7 +79,7 @@ def export_model(
         ``out`` holds something else, and ``force`` is off.
     """
     require_served(fitted.model, "export")
-    target = TARGETS[settings.to]
+    target: Target = TARGETS[settings.to]
     _require_ids(documents.ids, target, settings.to)
     parents = {"model": model, "documents": documents.key}
     if former is not None:

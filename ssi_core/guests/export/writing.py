@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ssi_core import store
-from ssi_core.export.documents import Block, Documents
-from ssi_core.export.nine_bits import codes, decimals
-from ssi_core.export.terms import Bounds, Layout, document_terms
+from ssi_core.guests.export.documents import Block, Documents
+from ssi_core.guests.export.nine_bits import codes, decimals
+from ssi_core.guests.export.terms import Bounds, Layout, document_terms
 from ssi_core.types import Progress, TextMatrix
 
 MOST_BYTES = 20 << 20
@@ -118,7 +118,7 @@ def seal_files(directory: Path) -> None:
 
 def program(name: str, path: Path) -> None:
     """Copy a program of this package that runs by itself."""
-    source = files("ssi_core.export").joinpath(name).read_text(encoding="utf-8")
+    source = files("ssi_core.guests.export").joinpath(name).read_text(encoding="utf-8")
     path.write_text(source, encoding="utf-8")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ssi_core.export.targets.qdrant import columns
-from ssi_core.export.writing import Material, Target, write_lines
+from ssi_core.guests.export.targets.qdrant import columns
+from ssi_core.guests.export.writing import Material, Target, write_lines
 
 
 def _write(path: Path, material: Material) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from ssi_core.tasks.task import build_task, open_task
-from tests.export.models import random_models
+from tests.guests.export.models import random_models
 
 
 @pytest.fixture(scope="session")

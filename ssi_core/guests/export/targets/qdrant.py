@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core import store
-from ssi_core.export.documents import Block
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, text, write_lines
+from ssi_core.guests.export.documents import Block
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, text, write_lines
 from ssi_core.scoring.vectors import Vectors
 from ssi_core.types import TextMatrix
 

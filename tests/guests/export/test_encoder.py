@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssi_core.export import encoder as shipped
-from ssi_core.export.encoding import FILE, bodies_of, write_encoder
-from ssi_core.export.exporting import encoder_of
-from ssi_core.export.parts import parts_of
-from ssi_core.export.targets import TARGETS
-from ssi_core.export.terms import layout_of
+from ssi_core.guests.export import encoder as shipped
+from ssi_core.guests.export.encoding import FILE, bodies_of, write_encoder
+from ssi_core.guests.export.exporting import encoder_of
+from ssi_core.guests.export.parts import parts_of
+from ssi_core.guests.export.terms import layout_of
+from ssi_core.registry import TARGETS
 from ssi_core.serving.searcher import texts_of
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
-from tests.export.models import random_models
+from tests.guests.export.models import random_models
 from tests.robust.tally import attempt
 from tests.serving.models import random_models as other_models
 

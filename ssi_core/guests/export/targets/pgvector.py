@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ssi_core.export.documents import Block
-from ssi_core.export.terms import Layout
-from ssi_core.export.writing import Material, Target, write_lines
+from ssi_core.guests.export.documents import Block
+from ssi_core.guests.export.terms import Layout
+from ssi_core.guests.export.writing import Material, Target, write_lines
 from ssi_core.types import BadInput, TextMatrix
 
 LONGEST_ID = 2_600

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from ssi_core.export.documents import Documents
-from ssi_core.export.parts import Latent, Part, Words
-from ssi_core.export.terms import Layout, joined
+from ssi_core.guests.export.documents import Documents
+from ssi_core.guests.export.parts import Latent, Part, Words
+from ssi_core.guests.export.terms import Layout, joined
 from ssi_core.models.base import FittedModel
 from ssi_core.remedies import typed
 from ssi_core.scoring.vectors import Inner, Vectors

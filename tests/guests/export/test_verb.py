@@ -6,14 +6,15 @@ import pytest
 from click import Choice
 
 import ssi_core as ssi
-from ssi_core.command.export import export
 from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.export.encoder import Encoder
-from ssi_core.export.exporting import MARGIN
-from ssi_core.export.targets import TARGETS
+from ssi_core.guests.export.commands import export
+from ssi_core.guests.export.encoder import Encoder
+from ssi_core.guests.export.exporting import MARGIN
+from ssi_core.registry import TARGETS
 from ssi_core.serving.index import build_index
+from tests.extensions import TARGET, install
 
 
 @pytest.fixture
@@ -96,11 +97,16 @@ def test_wrong_use_is_explained(model, call, tmp_path, words, code, why):
     assert why in value["error"]["message"]
 
 
-def test_an_index_in_python_is_exported_and_encodes_queries(tmp_path, monkeypatch):
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """An index of 80 documents, in Python."""
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     texts = [f"{word} {n} {n % 7}" for n in range(40) for word in ("car", "moon")]
     docs = ssi.read(texts, links=[(n, (n + k) % 80) for n in range(80) for k in (2, 4)])
-    index = ssi.BM25().fit(ssi.Task.of(docs)).index(docs)
+    return ssi.BM25().fit(ssi.Task.of(docs)).index(docs)
+
+
+def test_an_index_in_python_is_exported_and_encodes_queries(index, tmp_path):
     exported = index.export("opensearch", tmp_path / "out")
 
     assert repr(exported) == f"Export of 80 documents, {tmp_path / 'out'}"
@@ -110,3 +116,14 @@ def test_an_index_in_python_is_exported_and_encodes_queries(tmp_path, monkeypatc
     assert body.keys() == ours.keys()
     with pytest.raises(ssi.BadInput, match="Known: opensearch"):
         index.export("solr", tmp_path / "solr")
+
+
+def test_a_misspelt_engine_is_answered_with_the_nearest(index, tmp_path):
+    with pytest.raises(ssi.BadInput, match=r"Did you mean 'opensearch'\?"):
+        index.export("opensaerch", tmp_path / "out")
+
+
+def test_a_package_adds_a_target(index, tmp_path, monkeypatch):
+    points = {"targets.ids": "a_package_of_a_test:IDS"}
+    install(tmp_path / "site", monkeypatch, code=TARGET, points=points)
+    assert index.export("ids", tmp_path / "out").counts["ids"] == 80

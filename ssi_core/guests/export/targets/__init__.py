@@ -1,0 +1,1 @@
+"""Engines and formats that models are exported to: one file for each."""

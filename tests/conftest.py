@@ -79,9 +79,24 @@ GUARD = trains.Guard()
 gc.disable()
 
 
+class Examples:
+    """Look for examples in the files that have some: to go through all others takes seconds.
+
+    It is registered, for hooks of this file are not asked about files outside of its directory.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        collectors = yield
+        if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
+            return [one for one in collectors if not isinstance(one, DoctestModule)]
+        return collectors
+
+
 def pytest_configure(config):
     """Make ready, but for a process that only hands tests out: what is loaded here takes time."""
     config.pluginmanager.register(tally.Plugin())
+    config.pluginmanager.register(Examples())
     if config.getoption("numprocesses", None):
         return
     from hypothesis import settings
@@ -98,15 +113,6 @@ def pytest_configure(config):
 
 LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_relocation", "test_across")
 """Files that begin first, so that no worker is left alone with one of them."""
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(file_path):
-    """Look for examples in the files that have some: to go through all others takes seconds."""
-    collectors = yield
-    if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
-        return [one for one in collectors if not isinstance(one, DoctestModule)]
-    return collectors
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -168,9 +174,9 @@ def mates_task_dirs(tmp_path_factory, mates):
     return {relevant: place / relevant for relevant in ("link", "mate")}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """A Dask scheduler and two workers, of all tests of this process."""
+    """A Dask scheduler and two workers; left to the end, they would take a share of a core."""
     pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
     from tests.parts.machines import running
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tests of the core on a copy of the tree that has no guest: nothing of the core may need one.
-# All of them are collected, so that every module is imported; those run that can see a guest, by a
-# registry, a verb, the face or its name. `make test` runs the others. Arguments go to pytest.
+# Every module is imported, and all tests are collected; those run that can see a guest, by a registry,
+# a verb, the face or its name. `make test` runs the others. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$PWD/.venv/bin/python
@@ -37,6 +37,15 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if can_see_guests(item.path)]
 PYTHON
 cd "$tree"
-PYTHONPATH=$tree "$python" -c 'import importlib.util as i; assert i.find_spec("ssi_core.guests") is None'
+PYTHONPATH=$tree "$python" - <<'PYTHON'
+import importlib
+import pkgutil
+
+import ssi_core
+
+for module in pkgutil.walk_packages(ssi_core.__path__, "ssi_core."):
+    assert not module.name.startswith("ssi_core.guests")
+    importlib.import_module(module.name)
+PYTHON
 PYTHONPATH=$tree "$python" -m pytest -q -p reaching -n 2 --dist loadfile --no-loadscope-reorder "$@" \
   --ignore=tests/flows --ignore=tests/robust --ignore=tests/docs --ignore=tests/benchmarks

@@ -6,7 +6,14 @@ import pytest
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.training.pooled import empty_pool, pool_bytes, size_of_pool
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
+from ssi_core.kernels.training.structs import (
+    Data,
+    Parameters,
+    Settings,
+    Stepped,
+    Turn,
+    read_only,
+)
 from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted, sweep_of
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.training.sgd import in_runs
@@ -35,7 +42,7 @@ class Case:
         matrices = csr(view), csr(view), csr(diagonal_view), csr(diagonal_view)
         places = np.repeat(np.arange(DOCUMENTS, dtype=np.int32), np.arange(DOCUMENTS) % 4 + 1)
         data = Data.of(*matrices, np.array(pairs, np.int32), indptr, indices)
-        self.data = in_runs(data._replace(places=places))
+        self.data = in_runs(data._replace(places=read_only(places)))
         self.x, self.xd = view.toarray(), diagonal_view.toarray()
         U = embedding(rng)
         size = WORDS if diagonal == "weights" else 1
@@ -143,15 +150,15 @@ def twin_of(case, steps, settings, seed=9, places=None):
 @EACH_DIAGONAL
 @pytest.mark.parametrize(
     ("negatives", "warp", "margin"),
-    [(1, False, 0.5), (8, True, -2.0), (50, True, -4.0), (100, True, -4.0)],
+    [(1, False, 0.5), (8, True, -2.0), (100, True, -4.0)],
 )
 def test_sweep_follows_its_naive_twin(diagonal, negatives, warp, margin):
     """Over many blocks, of which the first asks for few products, and most have a table."""
     case, settings = Case(diagonal), numbers(margin, 0.004, 0.02, negatives, warp=warp)
-    totals, state = case.sweep(1003, settings)
-    wanted, expected, stepped, twin_state, tables = twin_of(case, 1003, settings)
+    totals, state = case.sweep(403, settings)
+    wanted, expected, stepped, twin_state, tables = twin_of(case, 403, settings)
     assert any(tables) == (negatives > 1)
-    assert 50 < expected[VIOLATED] < 1003
+    assert 50 < expected[VIOLATED] < 403
     np.testing.assert_allclose(totals, expected, rtol=2e-4)
     assert state == twin_state
     for found, one in zip(case.learnt(), wanted, strict=True):

@@ -7,9 +7,10 @@ from scipy import sparse
 from ssi_core.kernels import jit
 from ssi_core.kernels.sparse import aligned_empty, csr, floats, halved
 from ssi_core.kernels.training.private import Private, _gather, _scatter, give, own_rows, take
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
 from ssi_core.kernels.training.sweep import Group, sweep_of
 from ssi_core.kernels.vectors import converts_float16
+from tests.kernels.test_sweep import work
 
 WORDS, OWN, WIDTH, DOCUMENTS = 40, 12, 16, 20
 
@@ -79,16 +80,10 @@ def test_what_threads_change_adds_up(rng, half):
 
 
 def swept(form, p, data):
-    work = Work(
-        np.zeros(WIDTH, np.float32),
-        np.zeros((2, WIDTH), np.float32),
-        np.zeros(WORDS, np.float32),
-        np.zeros(2, np.float32),
-    )
     numbers = np.float32(1), np.float32(0.02), np.float32(0.02), np.int64(2)
     state, totals = np.array([7], np.uint64), np.zeros(4)
     stepped = Stepped.none_of(data, DOCUMENTS)
-    turn = Turn(p, data, work, DOCUMENTS, state, Settings(*numbers), totals, stepped)
+    turn = Turn(p, data, work(), DOCUMENTS, state, Settings(*numbers), totals, stepped)
     sweep_of(Group(form, "none"))([turn])(200)
     return totals
 

@@ -18,7 +18,6 @@ from ssi_core.kernels.training.structs import (
     Squares,
     Stepped,
     Turn,
-    Work,
     read_only,
 )
 from ssi_core.kernels.training.sweep import (
@@ -32,6 +31,7 @@ from ssi_core.kernels.training.sweep import (
     rank_weight,
     sweep_of,
 )
+from ssi_core.training.sgd import _work
 
 WORDS, N, BUCKETS = 12, 5, 7
 ROOT = 1e5
@@ -140,16 +140,8 @@ def pair_weight(form, W, pattern, s, t):
 
 
 def work():
-    return Work(
-        np.zeros(padded(N), np.float32),
-        np.zeros((2, padded(N)), np.float32),
-        np.zeros(WORDS, np.float32),
-        np.zeros(2, np.float32),
-        np.zeros(1, np.int64),
-        np.zeros(WORDS, np.float32),
-        Csr(np.zeros(2, np.int64), np.zeros(WORDS, np.int32), np.zeros(WORDS, np.float32)),
-        np.zeros(padded(N), np.float32),
-    )
+    """Return the scratch of a training, so that a sweep is compiled once for both."""
+    return _work(padded(N), WORDS, 2)
 
 
 def swept(group, p, data, documents, seed, settings, steps, scratch=None):

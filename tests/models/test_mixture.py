@@ -5,7 +5,7 @@ import pytest
 
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.experiment import parse_table
-from ssi_core.models import MODELS, load_model
+from ssi_core.models import MODELS
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
@@ -75,14 +75,6 @@ def test_adds_any_two_models(task, parts):
     mixture = Mixture(parts, betas=(0.7,)).fit(task, np.random.default_rng(3))
     first, second = (scores(fit, task) for fit in alone(task, *parts))
     np.testing.assert_allclose(scores(mixture, task), first + 0.7 * second, rtol=1e-4, atol=1e-5)
-
-
-def test_reads_raw_text_after_a_file(task, mixture, tmp_path):
-    mixture.save(tmp_path)
-    loaded = load_model(tmp_path)
-    assert loaded.model == mixture.model
-    np.testing.assert_array_equal(scores(loaded, task), scores(mixture, task))
-    assert set(loaded.query_views) == {"raw", HASHED}
 
 
 def test_starts_where_another_ended(task, mixture):

@@ -8,7 +8,6 @@ import pytest
 
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training import pair_forms
-from ssi_core.models import load_model
 from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
 from ssi_core.models.bilinear.word_pairs import WordPairs
 from ssi_core.scoring import inner
@@ -307,12 +306,6 @@ def test_scores_do_not_depend_on_the_rows_that_are_held(task, dense, monkeypatch
         np.testing.assert_array_equal(Scorer(documents, threads=threads).score(queries), whole)
         found = score_pairs(queries, documents, pairs, threads=threads)
         np.testing.assert_allclose(found, whole[pairs[:, 0], pairs[:, 1]], atol=1e-6)
-
-
-def test_a_saved_sparse_w_is_read_back(task, tmp_path):
-    fitted = fit(task, form="sparse", entries=20)
-    fitted.save(tmp_path)
-    np.testing.assert_array_equal(all_scores(load_model(tmp_path), task), all_scores(fitted, task))
 
 
 def test_prune_takes_a_sparse_w():

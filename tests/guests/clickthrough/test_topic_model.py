@@ -13,7 +13,6 @@ from ssi_core.guests.clickthrough.kernels.topics import em_pass
 from ssi_core.guests.clickthrough.topic_model import TopicModel
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.training.structs import read_only
-from ssi_core.models import load_model
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
@@ -231,14 +230,6 @@ def test_variants_are_the_choices_of_the_weights(task):
     alone = fit(task, passes=1, background=(0.2,), unigram=(0.5,))
     np.testing.assert_allclose(scores[1], all_scores(alone, task), rtol=1e-5)
     assert np.abs(scores[1] - scores[4]).max() > 0.1
-
-
-def test_a_saved_model_scores_alike(task, tmp_path):
-    fitted = fit(task)
-    fitted.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        all_scores(load_model(tmp_path / "model"), task), all_scores(fitted, task)
-    )
 
 
 @pytest.mark.parametrize("unseen", ["nothing", "itself"])

@@ -295,11 +295,3 @@ def test_each_thread_costs_a_number_and_a_place_for_each_word(task):
     model = TranslationModel()
     one, three = (model.cost(task, threads).memory for threads in (1, 3))
     assert three - one == 2 * 12 * task.queries.width("counts")
-
-
-def test_a_saved_model_scores_alike(task, tmp_path):
-    fitted = fit(task)
-    fitted.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        all_scores(load_model(tmp_path / "model"), task), all_scores(fitted, task)
-    )

@@ -53,20 +53,12 @@ def evidence(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> 
 
 
 def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> str:
-    """Say how large a difference had to be for these queries to show it; "" where nothing is known.
-
-    It is the median over the claims of a measure, of those that are not counted apart.
-    """
-    of_measure: dict[str, list[float]] = {}
-    for claim in claims:
-        # Comparisons that were saved before have none.
-        if claim["verdict"] not in APART and claim.get("detectable") is not None:
-            of_measure.setdefault(claim["measure"], []).append(claim["detectable"])
-    if not of_measure:
+    """Say what difference the queries would have shown; "" where no claim knows it."""
+    if not (of_measure := detectable(claims)):
         return ""
     found = ", ".join(
-        f"{digits(name, median(values), like=1)} {titles.get(name, name)}"
-        for name, values in of_measure.items()
+        f"{digits(name, value, like=1)} {titles.get(name, name)}"
+        for name, value in of_measure.items()
     )
     return (
         "Smallest difference that these queries show with 80 % power, at 5 % and uncorrected: "
@@ -76,17 +68,33 @@ def detectable_line(claims: Sequence[Mapping[str, Any]], titles: Mapping[str, st
 
 def uncorrected_line(claims: Sequence[Mapping[str, Any]]) -> str:
     """Count claims of order by a t test each, as papers test them; "" where nothing is known."""
-    tested = [c for c in claims if c["verdict"] not in APART and c.get("p_t") is not None]
-    if not tested:
+    found = [verdict for claim in claims if (verdict := by_t(claim))]
+    if not found:
         return ""
-    decided = [claim for claim in tested if claim["p_t"] < LEVEL]
-    holds = sum(
-        (claim["difference"] > 0) != (claim["measure"] in LOWER_IS_BETTER) for claim in decided
-    )
     return (
-        f"By a t test at 5 % each, without correction: {holds} hold, {len(decided) - holds} "
-        f"reversed, {len(tested) - len(decided)} not decided."
+        f"By a t test at 5 % each, without correction: {found.count('holds')} hold, "
+        f"{found.count('reversed')} reversed, {found.count('not decided')} not decided."
     )
+
+
+def by_t(claim: Mapping[str, Any]) -> str | None:
+    """Return the verdict of a t test at 5 % without correction; None where there was none."""
+    if claim["verdict"] in APART or claim.get("p_t") is None:
+        return None
+    if claim["p_t"] >= LEVEL:
+        return "not decided"
+    higher = claim["difference"] > 0
+    return "holds" if higher != (claim["measure"] in LOWER_IS_BETTER) else "reversed"
+
+
+def detectable(claims: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the median of the smallest differences that a table could show, by measure."""
+    of_measure: dict[str, list[float]] = {}
+    for claim in claims:
+        # Comparisons that were saved before have none.
+        if claim["verdict"] not in APART and claim.get("detectable") is not None:
+            of_measure.setdefault(claim["measure"], []).append(claim["detectable"])
+    return {name: median(values) for name, values in of_measure.items()}
 
 
 def _held(claims: Sequence[Mapping[str, Any]], hold: str) -> str:

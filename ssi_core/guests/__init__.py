@@ -13,6 +13,9 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "reranked": "ssi_core.guests.reranking.reranked:Reranked",
         "topic_model": "ssi_core.guests.clickthrough.topic_model:TopicModel",
         "translation_model": "ssi_core.guests.clickthrough.translation_model:TranslationModel",
+        "topics_and_translations": (
+            "ssi_core.guests.clickthrough.topics_and_translations:TopicsAndTranslations"
+        ),
         "pca": "ssi_core.guests.clickthrough.pca:Pca",
         "opca": "ssi_core.guests.clickthrough.opca:Opca",
         "s2net": "ssi_core.guests.clickthrough.s2net:S2Net",

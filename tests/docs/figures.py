@@ -6,7 +6,8 @@
     "ROW" slice SLICE MEASURE
     "ROW" "OTHER" MEASURE p | holm
     claims [distinct | like | own | stand-ins | apart | holds | reversed | undecided | open]
-           ["ROW" ...]
+           [t-holds | t-reversed | t-undecided] ["ROW" ...]
+    detectable MEASURE
     comparison | queries | seeds
 
 Rows are named by their labels. `docs/numbers.md` explains it to those who write pages.
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from flows.reporting import result_file
 from flows.reporting.report import better_than_baseline
-from flows.reporting.verdicts import probability, stand_ins
+from flows.reporting.verdicts import by_t, detectable, probability, stand_ins
 from ssi_core.evaluation.claims import APART
 from ssi_core.evaluation.comparison import digits, value_text
 from ssi_core.evaluation.measures import TITLES
@@ -32,6 +33,7 @@ from ssi_core.types import BadInput
 RESULTS = Path("docs/results")
 EARLIER = "earlier.txt"
 """Tables whose code has changed since they were computed; ``python -m tests.docs`` writes it."""
+_OF_THE_WHOLE = ("claims", "detectable", "comparison", "queries", "seeds")
 _WORDS = re.compile(r'"[^"]*"|[^\s"]+')
 
 _APART = {*APART}
@@ -46,6 +48,9 @@ _COUNTED = {
     "reversed": lambda claim: claim["verdict"] == "reversed",
     "undecided": lambda claim: claim["verdict"] == "not decided",
     "open": lambda claim: claim["verdict"] in ("reversed", "not decided"),
+    "t-holds": lambda claim: by_t(claim) == "holds",
+    "t-reversed": lambda claim: by_t(claim) == "reversed",
+    "t-undecided": lambda claim: by_t(claim) == "not decided",
 }
 
 
@@ -81,10 +86,14 @@ class Result:
             raise BadInput("a figure says what it is of: a row and a measure, or claims")
         if words[0] == "claims":
             return self._claims(words[1:])
+        if words[0] == "detectable":
+            return self._detectable(words[1:])
         if len(words) == 1 and words[0] in ("comparison", "queries", "seeds"):
             return self._whole(words[0])
         if not words[0].startswith('"'):
-            raise BadInput(f'{words[0]!r}: expected "ROW", claims, comparison, queries or seeds')
+            raise BadInput(
+                f'{words[0]!r}: expected "ROW", claims, detectable, comparison, queries or seeds'
+            )
         label, rest = _label(words[0]), words[1:]
         if rest and rest[0].startswith('"'):
             return self._test(label, _label(rest[0]), rest[1:])
@@ -168,6 +177,8 @@ class Result:
 
     def _claims(self, words: Sequence[str]) -> str:
         claims = list(self.found["claims"])
+        if any(word.startswith("t-") for word in words) and not any(map(by_t, claims)):
+            return ""  # saved before claims had a t test
         labels = {_label(word) for word in words if word.startswith('"')}
         for label in labels:
             self.row(label)
@@ -181,6 +192,13 @@ class Result:
         if "distinct" in kinds:
             return str(len({(*claim["systems"], claim["measure"]) for claim in claims}))
         return str(len(claims))
+
+    def _detectable(self, words: Sequence[str]) -> str:
+        """Write the smallest difference of a measure; results that were saved before have none."""
+        found = detectable(self.found["claims"])
+        if len(words) != 1 or (found and words[0] not in found):
+            raise BadInput(f"{self.name} has no difference of {instead(' '.join(words), found)}")
+        return digits(words[0], found[words[0]], like=1) if found else ""
 
     def _whole(self, what: str) -> str:
         if what == "comparison":
@@ -219,7 +237,7 @@ class Results:
         return self[default], words
 
     def _names_a_result(self, word: str) -> bool:
-        return not word.startswith('"') and word not in ("claims", "comparison", "queries", "seeds")
+        return not word.startswith('"') and word not in _OF_THE_WHOLE
 
 
 def between(numbers: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flows import tracking
@@ -219,6 +220,23 @@ def test_claims_are_counted_by_verdict_and_row(results, comparison):
     assert figure(results, "made-up claims stand-ins") == "0"
 
 
+def test_claims_are_counted_by_t_and_beside_them_stands_what_could_be_shown(results):
+    """Nothing where a result was saved before it had either."""
+    counted = [figure(results, f"made-up claims t-{kind}") for kind in ("holds", "reversed")]
+    assert counted == ["2", "1"]
+    assert figure(results, "made-up claims t-undecided") == "1"
+    path = results.directory / "made-up.json"
+    result = json.loads(path.read_text())
+    least = [one["detectable"] for one in result["claims"] if one["measure"] == "map"]
+    assert figure(results, "made-up detectable map") == f"{np.median(least):.3f}"
+    for claim in result["claims"]:
+        del claim["detectable"], claim["p_t"]
+    path.write_text(json.dumps(result))
+    again = Results(results.directory)
+    assert figure(again, "made-up claims t-holds") == ""
+    assert figure(again, "made-up detectable map") == ""
+
+
 def test_claims_on_stand_ins_are_counted_by_themselves(results):
     path = results.directory / "made-up.json"
     result = json.loads(path.read_text())
@@ -250,6 +268,7 @@ def test_a_p_at_the_floor_of_the_randomisation_is_a_bound(results):
         ('made-up "BM25" mapp', "no measure 'mapp'.* Did you mean 'map'"),
         ('made-up "BM25" map seven', "'seven' after a measure: expected mean"),
         ("made-up claims held", "no kind of claims 'held'"),
+        ("made-up detectable mapp", "no difference of 'mapp'.* Did you mean 'map'"),
         ('made-up "BM25" "LSI" map p', "has no row 'LSI'"),
         ('made-up "BM25" chosen alpha', "chose no 'alpha'"),
         ("made-up", "a figure says what it is of"),

@@ -67,6 +67,12 @@ _ROWS = {
     "topic_model PR": {"projected": True, "topics": 8, "passes": 2},
     "topic_model 1V": {"projected": True, "merged": True, "topics": 8, "passes": 2},
     "translation_model": {"passes": 3},
+    "topics_and_translations": {
+        "parts": (
+            {"model": "topic_model", "projected": True, "topics": 8, "passes": 2},
+            {"model": "translation_model", "passes": 2},
+        ),
+    },
     "pca joined": {"texts": "joined", "dimensions": 8},
     "opca": {"dimensions": 8, "gammas": (0.1, 1.0)},
     "s2net": {"dimensions": 8, "budget": 5},

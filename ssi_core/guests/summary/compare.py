@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssi_core.evaluation.significance import holm, paired_randomisation, rounds_of
 from ssi_core.guests.summary.bm25 import Bm25Space
@@ -31,7 +32,7 @@ from ssi_core.strict import instead
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Progress
 
-ALPHAS = {"alpha": (0.1, 0.2, 0.5, 1.0, 2.0)}
+ALPHAS = {"alpha": (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)}
 CONFIDENCES = {"confidence": (0.0, 0.2, 0.4, 0.6, 0.8)}
 SATURATIONS = {"k1": (0.4, 0.8, 1.2, 2.0), "b": (0.0, 0.25, 0.5, 0.75, 1.0)}
 BASELINE = "TF-IDF, Word"
@@ -168,7 +169,8 @@ def compare(
     """Compute the table, with intervals, and test each row against `BASELINE` and `DEFAULT`.
 
     Intervals and tests are over groups of questions on the same texts: a bootstrap, and a paired
-    randomisation, which is corrected by Holm over the rows of a measure, for each of the two.
+    randomisation, which is corrected by Holm over the rows of a measure, for each of the two. The
+    tests against `BASELINE` are there once more for the queries that name a concept.
 
     Parameters
     ----------
@@ -245,8 +247,14 @@ def compare(
                 run.measured({"usage/cpu_ms_per_query": value["cpu_ms"]})
                 run.facts({name: value[name] for name in ("parameters", "tried") if name in value})
             shown.append(value)
-    for name, against in (("tests", BASELINE), ("tests_default", DEFAULT)):
-        for label, tests in _tests(values, groups, against).items():
+    named = _naming(tested, base)
+    compared = [("tests", BASELINE, values, groups), ("tests_default", DEFAULT, values, groups)]
+    if named.any():
+        sliced = {row: {m: one[named] for m, one in each.items()} for row, each in values.items()}
+        of_slice = groups_of([one.group for one, names in zip(tested, named, strict=True) if names])
+        compared.append(("tests_with_concepts", BASELINE, sliced, of_slice))
+    for name, against, measured, grouped in compared:
+        for label, tests in _tests(measured, grouped, against).items():
             next(one for one in shown if one["label"] == label)[name] = tests
     return {
         "baseline": BASELINE,
@@ -257,7 +265,7 @@ def compare(
         "left_out": left_out,
         "words": words,
         "measures": [*TITLES],
-        "queries_with_concepts": _with_concepts(tested, base),
+        "queries_with_concepts": None if base is None else float(named.mean()),
         "choosing": {"queries": len(choosing), "groups": len({one.group for one in choosing})},
         "tested": {"queries": len(tested), "groups": int(groups.max()) + 1},
         "rows": shown,
@@ -270,13 +278,14 @@ def _beats(row: Mapping[str, Any], measure: str) -> bool:
     return bool(test["difference"] > 0 and test["p_holm"] < LEVEL)
 
 
-def _with_concepts(questions: Sequence[Question], base: ConceptBase | None) -> float | None:
-    """Return the share of the queries that name a concept."""
-    if base is None:
-        return None
+def _naming(questions: Sequence[Question], base: ConceptBase | None) -> NDArray[np.bool_]:
+    """Tell which queries name a concept; none without concepts."""
     least = Summariser.keyphrase
-    return float(
-        np.mean([bool(base.wikify(tokenize(one.query, LANGUAGE), least)) for one in questions])
+    return np.array(
+        [
+            base is not None and bool(base.wikify(tokenize(one.query, LANGUAGE), least))
+            for one in questions
+        ]
     )
 
 

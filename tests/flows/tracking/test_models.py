@@ -243,6 +243,12 @@ def clean():
 OF_QUERY_LOGS = {
     "topic_model": {"projected": True, "topics": 8, "passes": 2},
     "translation_model": {"passes": 2},
+    "topics_and_translations": {
+        "parts": (
+            {"model": "topic_model", "topics": 8, "passes": 2},
+            {"model": "translation_model", "passes": 2},
+        ),
+    },
     "opca": {"dimensions": 8, "gammas": (1.0,)},
     "s2net": {"dimensions": 8, "budget": 2},
 }

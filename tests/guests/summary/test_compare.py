@@ -52,7 +52,7 @@ def test_the_table_is_computed(base):
     by_label = {row["label"]: row for row in result["rows"]}
     assert "tests" not in by_label[BASELINE]
     assert by_label["Graph, + Matrix"]["printed"]["rouge1"] == 0.37124
-    assert [len(row.get("tried", ())) for row in result["rows"]] == [0, 0, 20, 0, 5, 10, 0, 5, 10]
+    assert [len(row.get("tried", ())) for row in result["rows"]] == [0, 0, 20, 0, 8, 13, 0, 8, 13]
     # A row of words, by hand.
     summariser, tested = Summariser("tfidf", "word"), [q for q in questions() if not q.chooses]
     values = []
@@ -77,7 +77,7 @@ def test_what_a_row_chose_is_the_best_that_it_tried(base):
             }
             assert len({(one["k1"], one["b"]) for one in tried}) == 20
             continue
-        alphas, confidences = tried[:5], tried[5:]
+        alphas, confidences = tried[:8], tried[8:]
         if alphas:
             best = max(alphas, key=lambda one: one["rouge1"])
             assert row["parameters"]["alpha"] == best["alpha"]
@@ -85,6 +85,18 @@ def test_what_a_row_chose_is_the_best_that_it_tried(base):
             assert {one["alpha"] for one in confidences} == {best["alpha"]}
             best = max(confidences, key=lambda one: one["rouge1"])
             assert row["parameters"]["confidence"] == best["confidence"]
+
+
+def test_queries_that_name_a_concept_are_tested_by_themselves(base):
+    nothing = Question("g9", "a quiet evening", made.TEXTS, "Fossil fuel was cheap.", False)
+    rows = rows_named((LEAD, SNIPPET, BASELINE))
+    whole = compare([*questions(), nothing], base, words=12, rows=rows)
+    assert whole["queries_with_concepts"] == pytest.approx(6 / 7)
+    without = compare(questions(), base, words=12, rows=rows)
+    for found, expected in zip(whole["rows"][:2], without["rows"][:2], strict=True):
+        assert found["tests_with_concepts"] == expected["tests"]
+        assert found["tests"] != expected["tests"]
+    assert "tests_with_concepts" not in compare(questions(), words=12, rows=rows)["rows"][0]
 
 
 def test_tests_are_over_texts_and_corrected(base):

@@ -52,6 +52,11 @@ TESTS_OF = {
     "ssi_core/sample": "tests/sample",
 }
 """Folders of tests whose name does not follow from the room's."""
+CONTRACTS = {
+    "": "tests/flows/test_interface.py",
+    "ssi_core/models": "tests/docs/test_reference.py",
+}
+"""Beginning of a path -> tests over registries, which declare the interface of what it holds."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,8 @@ def nearest(path: str) -> list[list[str]]:
     tests = sorted((ROOT / "tests" if alone else folder).rglob("test_*.py"))
     close = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
     close.sort(key=lambda test: test.stem != f"test_{file.stem}")
-    stages = [[test.relative_to(ROOT).as_posix() for test in close]]
+    contracts = [test for start, test in CONTRACTS.items() if path.startswith(start)]
+    stages = [[*(test.relative_to(ROOT).as_posix() for test in close), *contracts]]
     single = ROOT / f"tests/test_{Path(room).name}.py"
     if not alone:
         inner = folder / "/".join(file.parts[len(Path(room).parts) : -1])

@@ -2,8 +2,8 @@
 
 Places are drawn by a seed over all files, by their lines of code; an operator of cosmic-ray changes
 one place in a copy of the tree. The tests nearest to the file run on each of them first, then
-those of its room on those that are left. A test that fails, or does not end in time, must pass
-without the change. A kernel that is changed is compiled anew.
+those of the interface and of its room on those that are left. A test that fails, or does not end in
+time, must pass without the change. A kernel that is changed is compiled anew.
 
     python -m tests.mutants --number 150 --out mutants.jsonl
 
@@ -174,8 +174,8 @@ def nearest(path: str) -> list[list[str]]:
     tests = sorted((ROOT / "tests" if alone else folder).rglob("test_*.py"))
     close = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
     close.sort(key=lambda test: test.stem != f"test_{file.stem}")
-    contracts = [test for start, test in CONTRACTS.items() if path.startswith(start)]
-    stages = [[*(test.relative_to(ROOT).as_posix() for test in close), *contracts]]
+    stages = [[test.relative_to(ROOT).as_posix() for test in close]]
+    stages.append([test for start, test in CONTRACTS.items() if path.startswith(start)])
     single = ROOT / f"tests/test_{Path(room).name}.py"
     if not alone:
         inner = folder / "/".join(file.parts[len(Path(room).parts) : -1])

@@ -2,8 +2,8 @@
 
 Places are drawn by a seed over all files, by their lines of code; an operator of cosmic-ray changes
 one place in a copy of the tree. The tests nearest to the file run on each of them first, then
-those of its room on those that are left. A test that fails, or does not end in time, must pass
-without the change. A kernel that is changed is compiled anew.
+those of the interface and of its room on those that are left. A test that fails, or does not end in
+time, must pass without the change. A kernel that is changed is compiled anew.
 
     python -m tests.mutants --number 150 --out mutants.jsonl
 
@@ -52,6 +52,11 @@ TESTS_OF = {
     "ssi_core/sample": "tests/sample",
 }
 """Folders of tests whose name does not follow from the room's."""
+CONTRACTS = {
+    "": "tests/flows/test_interface.py",
+    "ssi_core/models": "tests/docs/test_reference.py",
+}
+"""Beginning of a path -> tests over registries, which declare the interface of what it holds."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,7 @@ def nearest(path: str) -> list[list[str]]:
     close = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
     close.sort(key=lambda test: test.stem != f"test_{file.stem}")
     stages = [[test.relative_to(ROOT).as_posix() for test in close]]
+    stages.append([test for start, test in CONTRACTS.items() if path.startswith(start)])
     single = ROOT / f"tests/test_{Path(room).name}.py"
     if not alone:
         inner = folder / "/".join(file.parts[len(Path(room).parts) : -1])
@@ -193,13 +199,16 @@ def copy_of_the_tree() -> Path:
         " if '__editable__' not in getattr(finder, '__module__', '')]\n",
         encoding="utf-8",
     )
+    # Bytecode that is known by its source's digest is that of the source, whatever was changed.
+    compiled = ["-q", "--invalidation-mode", "checked-hash", "ssi_core", "flows"]
+    subprocess.run([sys.executable, "-m", "compileall", *compiled], cwd=tree, check=True)
     return tree
 
 
 def run_tests(tree: Path, tests: list[str], seconds: float) -> tuple[int | None, str]:
     """Run tests until one fails; return pytest's exit code, None if out of time, and its words."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", *tests]
-    # Bytecode is known by the size and the second of its source, which a change may not alter.
+    # New bytecode is known by the size and the second of its source, which a change may not alter.
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(

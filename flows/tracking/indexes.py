@@ -54,7 +54,7 @@ def _add_index(logged: str, path: Path) -> None:
     task = _task_of(run)
     fitted, index = load_model(path), path.parent / "index"
     texts = raw_texts(task.path) if task.path else []
-    require_index(fitted.model, task, index, words=True, texts=texts)
+    require_index(fitted, task.documents, index, words=True, texts=texts)
     logger.info("making the index of run %s, which MLflow keeps with its model", run)
     parents, code = {"task": task.key, "run": run}, path.parents[1] / "code"
     if _sources(code / ssi_core.__name__) == _sources(models.CODE):

@@ -52,7 +52,7 @@ def index(given: IndexSettings) -> Outcome:
     fitted, opened = load_model(directory), open_task(given.task)
     shown = raw_texts(given.task) if given.texts else []
     require_index(
-        fitted.model, opened, given.out, words=given.words, texts=shown, storage=given.storage
+        fitted, opened.documents, given.out, words=given.words, texts=shown, storage=given.storage
     )
     files = sorted((directory / "arrays").glob("*.npy"))
     parents = {

@@ -2,39 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ssi_core import resources
-from ssi_core.models.base import Model
+from ssi_core.models.base import FittedModel
 from ssi_core.resources import Cost
-from ssi_core.scoring.vectors import Vectors
+from ssi_core.scoring.vectors import Several, Vectors
 from ssi_core.serving.index import Storage
-from ssi_core.types import Task
+from ssi_core.types import Texts
 
 _BLOCK = 16_384
 """Documents that are embedded at a time."""
+_LOOKED_AT = 64
+"""Documents that are embedded to see what the vectors of a model weigh."""
 _BASE = 30_000_000
 """Bytes of compiled kernels and libraries."""
+_ROW = 24
+"""Bytes of a document beside its words, numbers, id and title."""
 _POSTING = 12
 """Bytes of a word of a document in an inverted index while it is made; 11 were measured."""
 
 
 def index_cost(
-    model: Model, task: Task, *, words: bool = True, storage: Storage = "float32"
+    fitted: FittedModel, documents: Texts, *, words: bool = True, storage: Storage = "float32"
 ) -> Cost:
-    """Bytes of memory and disk that an index of a task's documents takes."""
-    dense, nonzeros = model.vector_shape(task)
-    n = len(task.documents)
-    share = min(1.0, _BLOCK / max(1, n))
-    rest = (2 if words else 1) * 8 * nonzeros + 100 * n
+    """Bytes of memory and disk that an index of documents takes; vectors of some tell of all.
+
+    A block of documents takes its rows of words, sparse vectors four times (while they are
+    weighed in float64), and dense ones twice.
+    """
+    n = len(documents)
+    some = documents.take(np.unique(np.linspace(0, n - 1, _LOOKED_AT, dtype=np.int64)))
+    vectors = fitted.embed_documents(some)
+    parts = vectors.parts if isinstance(vectors, Several) else (vectors,)
+    dense = n * sum(part.dense.shape[1] for part in parts if part.dense is not None)
+    read = sum(documents.matrix(view).nnz for view in fitted.document_views)
+    seen = sum(some.matrix(view).nnz for view in fitted.document_views)
+    kept = sum(part.sparse.nnz for part in parts if part.sparse is not None)
+    sparse = int(kept / max(1, seen) * read)
+    other = words and not _is_kept(some, fitted.document_views, parts)
+    names = sum(int(one.str.len_bytes().sum()) for one in (some.ids, some.titles))
+    rest = n * (_ROW + names // len(some))
     size = 2 if storage == "float16" else 4
-    return Cost(int(3 * share * (4 * n * dense + rest)), size * n * dense + rest)
+    block = min(1.0, _BLOCK / max(1, n))
+    memory = int(block * (8 * read + 4 * 8 * sparse + 2 * 4 * dense + rest))
+    return Cost(memory, size * dense + 8 * (sparse + other * read) + rest)
+
+
+def _is_kept(some: Texts, views: Iterable[str], parts: Sequence[Vectors]) -> bool:
+    """Tell whether the sparse vectors are the words themselves, which are not kept again."""
+    (view, *others), (part, *more) = tuple(views) or ("",), parts
+    if others or more or part.sparse is None or part.sparse.shape != some.matrix(view).shape:
+        return False
+    return bool((part.sparse != some.matrix(view)).nnz == 0)
 
 
 def require_index(
-    model: Model,
-    task: Task,
+    fitted: FittedModel,
+    documents: Texts,
     out: Path,
     *,
     words: bool,
@@ -42,7 +70,7 @@ def require_index(
     storage: Storage = "float32",
 ) -> None:
     """Check that there is room for an index."""
-    cost = index_cost(model, task, words=words, storage=storage)
+    cost = index_cost(fitted, documents, words=words, storage=storage)
     disk = cost.disk + sum(part.stat().st_size for part in texts)
     fewer = "Leave the words out (--without-words)." if words else ""
     memory = _BASE + cost.memory

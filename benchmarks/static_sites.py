@@ -48,6 +48,7 @@ EQUAL = 1000
 """Queries whose rankings in Chromium and in Python are compared."""
 OURS = "ssi site"
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_BEGINS = re.compile(r"\A\s*<h[2-6]>(.*?)</h[2-6]>", re.DOTALL)
 _LUNR = """
 const lunr = require("lunr");
 const {pages, queries} = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -95,14 +96,26 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def as_html(folder: Path, documents: ssi.Documents, out: Path) -> None:
-    """Write the pages of a folder as a generator of sites does."""
+    """Write the pages of a folder as a generator of sites does, with the title as first heading."""
     for page, title in documents.frame.select("id", "title").rows():
         text = _FRONT.sub("", (folder / page).read_text(encoding="utf-8"))
-        body = cmarkgfm.github_flavored_markdown_to_html(text)
+        body = titled(cmarkgfm.github_flavored_markdown_to_html(text), title)
         path = out / f"{page}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
         head = f'<!doctype html><html lang="en"><title>{html.escape(title)}</title>'
         path.write_text(f"{head}<body><main>{body}</main>", encoding="utf-8")
+
+
+def titled(body: str, title: str) -> str:
+    """Return HTML that has a first-level heading: the one that begins it, or else the title.
+
+    >>> titled("<h2>Loops</h2><p>Text", "Loops"), titled("<p>Text", "Loops")
+    ('<h1>Loops</h1><p>Text', '<h1>Loops</h1><p>Text')
+    """
+    if "<h1>" in body:
+        return body
+    raised, found = _BEGINS.subn(r"<h1>\1</h1>", body, count=1)
+    return raised if found else f"<h1>{html.escape(title)}</h1>{body}"
 
 
 def with_pagefind(peers: Path, pages: Path, queries: Mapping[str, str], browser: Browser) -> Any:

@@ -39,7 +39,7 @@ def fit_once(model: Trained, task: Task, *, threads: int = 1) -> Trained:
         **asdict(ranker),
         "random_state": model.random_state,
         "one_thread": threads == 1,
-        "code": digest_of(*ranker.kinds()),
+        "code": digest_of(*ranker.kinds(), *_makers(task)),
     }
     make = partial(_build, model=model, task=task, threads=threads)
     artefact = store.open_or_make(KIND, settings, {"task": task.key}, make)
@@ -47,6 +47,11 @@ def fit_once(model: Trained, task: Task, *, threads: int = 1) -> Trained:
     model.reproducible_ = threads == 1 and ranker.repeats
     curve = files.read_object(artefact.path / _CURVE)["curve"]
     return model.take(task, [load_model(place) for place in places], curve)
+
+
+def _makers(task: Task) -> list[type]:
+    """Return the class that adds to what a task reads of its files, where one does."""
+    return [] if type(task) is Task else [type(task)]
 
 
 def _build(building: Building, model: Estimator, task: Task, threads: int) -> None:

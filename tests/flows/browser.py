@@ -33,7 +33,9 @@ class Browser:
         port = self._profile / "DevToolsActivePort"
         self.until(lambda: port.exists() and port.read_text().count("\n"), "a browser")
         number, path = port.read_text().split()[:2]
-        self._socket = connect(f"ws://127.0.0.1:{number}{path}", max_size=None, proxy=None)
+        self._socket = connect(
+            f"ws://127.0.0.1:{number}{path}", max_size=None, proxy=None, ping_interval=None
+        )  # a busy machine answers late
         self._last, self._session, self.errors = 0, None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)

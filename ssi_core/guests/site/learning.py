@@ -1,4 +1,4 @@
-"""What a site's search ranks by: BM25F over all fields, and a latent part learnt on the site.
+"""What a site's search ranks by: BM25F times `matching`, and a latent part learnt on the site.
 
 The settings of BM25F, the training of ``U'V`` and its weight are chosen on held-out wordings of the
 site's links (titles, where links have few words). Of a site that is too small to be divided,
@@ -19,18 +19,23 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core.collection import open_collection
-from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import rank
 from ssi_core.face.documents import Documents
 from ssi_core.face.fit_cache import fit_once
 from ssi_core.face.fit_tasks import search_task
 from ssi_core.face.models import Ranker
 from ssi_core.face.task import LATENT, Task
+from ssi_core.files import read_strings
+from ssi_core.guests.site.matching import Matching, Names, names_of
 from ssi_core.guests.site.names import NAMES, NamedTask
 from ssi_core.models.base import FitOptions, FittedModel
 from ssi_core.models.bm25f import Bm25F, settings_of
 from ssi_core.models.combined.parts import fitted_parts
+from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.unseen import documents_of, texts_in_views
+from ssi_core.text.fields import ANCHORS, HEADINGS, TITLE, split
 from ssi_core.text.fields import FIELDS as FIELDS_OF_A_PAGE
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Pairs, TextMatrix, Texts
@@ -111,6 +116,8 @@ class Learnt:
         Words of the columns of ``exact``.
     exact : CSR float32 (pages, words)
         Weights of BM25F in the pages, idf included.
+    names : Names
+        What the pages are called.
     k3 : float
         Saturation of the counts of a query.
     latent : Latent or None
@@ -123,6 +130,7 @@ class Learnt:
     language: str
     words: Sequence[str]
     exact: TextMatrix
+    names: Names
     k3: float
     latent: Latent | None
     facts: Mapping[str, Any]
@@ -136,10 +144,16 @@ class Learnt:
             if word in columns:
                 weights = self._by_word[:, [columns[word]]].toarray().ravel()
                 scores += (self.k3 + 1) * n / (self.k3 + n) * weights
+        scores *= self.matching.factors(counts)
         if self.latent is not None:
             scores += self.latent.scores(counts)
         order = np.argsort(-scores, kind="stable")
         return [int(page) for page in order if scores[page] > 0]
+
+    @cached_property
+    def matching(self) -> Matching:
+        """Factors of the pages."""
+        return Matching(self.words, self.exact, self.names)
 
     @cached_property
     def _columns(self) -> Mapping[str, int]:
@@ -180,8 +194,10 @@ def learn(documents: Documents, *, budget: int = BUDGET, seed: int = 0) -> Learn
             latent = _latent(mixed, texts)
         chosen["latent"] = 0.0 if mixed is None else float(mixed.arrays["beta"][0])
     words, exact = _exact(fields, texts, language)
+    called = pl.DataFrame([split(text) for text in texts["text"]]).select(TITLE, HEADINGS, ANCHORS)
+    names = names_of(called, language)
     shown = documents.frame.select("id", "url", "title", "text")
-    return Learnt(shown, language, words, exact, fields.k3, latent, chosen)
+    return Learnt(shown, language, words, exact, names, fields.k3, latent, chosen)
 
 
 def language_of(documents: Documents) -> str:
@@ -206,9 +222,9 @@ def _asked(task: Task) -> str:
 def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedModel | None]:
     """Return BM25F, and its sum with ``U'V`` that has the highest mean, unless that is lower."""
     words = vars(Bm25F.tuned(measure=_MEASURE))
-    validator = Validator(task.data, "valid", _QUERIES)
     best = fit_once(Ranker("bm25f", **words), task).fitted_
-    highest, mixed = _mean(validator, best), None
+    judge = _Judge(task, best)
+    highest, mixed = judge.mean(None), None
     for start in _STARTS if budget else ():
         if start is not None and not _is_enough(task.data.auxiliary.get(start)):
             continue
@@ -216,7 +232,7 @@ def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedMode
         parts = ({"model": "bm25f", **words}, training)
         ranker = Ranker("mixture", random_state=seed, parts=parts, betas=_BETAS)
         for one in _variants(fit_once(ranker, task).fitted_):
-            if (mean := _mean(validator, one)) > highest:
+            if (mean := judge.mean(one)) > highest:
                 highest, mixed = mean, one
     return best, mixed
 
@@ -233,8 +249,38 @@ def _variants(mixed: FittedModel) -> list[FittedModel]:
     ]
 
 
-def _mean(validator: Validator, fitted: FittedModel) -> float:
-    return float(MEASURES[_MEASURE](validator.ranks(fitted)).mean())
+class _Judge:
+    """Means of rankings over validation, whose pages have no name that is held out."""
+
+    def __init__(self, task: Task, exact: FittedModel) -> None:
+        data = task.data
+        self._over = candidates(data, "valid", _QUERIES, 0)
+        self._queries = data.queries.take(self._over.queries)
+        self._pages = data.documents.take(self._over.documents)
+        view = exact.view(COUNTS, "document")
+        assert isinstance(view, TextView)
+        pages = exact.embed_documents(self._pages).sparse
+        queries = exact.embed_queries(self._queries).sparse
+        assert pages is not None
+        assert queries is not None
+        assert data.path is not None
+        called = read_strings(field_parts(data.path), TITLE, HEADINGS, ANCHORS)
+        names = names_of(called[self._over.documents], view.language)
+        matching = Matching(list(view.words), pages, names)
+        asked = (tokenize(text, view.language) for text in self._queries.titles)
+        self._exact = (queries @ pages.T).toarray().astype(np.float32)
+        for row, words in enumerate(asked):
+            self._exact[row] *= matching.factors(words)
+
+    def mean(self, mixed: FittedModel | None) -> float:
+        """Return the mean of the exact part, or of its sum with the other part of a mixture."""
+        scores = self._exact
+        if mixed is not None:
+            _, part = fitted_parts(mixed)
+            queries, pages = part.embed_queries(self._queries), part.embed_documents(self._pages)
+            scores = scores + mixed.arrays["beta"][0] * (queries.dense @ pages.dense.T)
+        ranks = rank(lambda first, last: scores[first:last].copy(), self._over)
+        return float(MEASURES[_MEASURE](ranks).mean())
 
 
 def _fixed(fitted: FittedModel) -> Bm25F:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from scipy import sparse
 from ssi_core.collection import open_collection
 from ssi_core.face.documents import Documents
 from ssi_core.face.task import Task
+from ssi_core.guests.site.matching import naming
 from ssi_core.tasks.kinds import TITLES
 from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.fields import HEADINGS, split
@@ -22,8 +22,6 @@ from ssi_core.types import Task as Data
 
 NAMES = "titles and headings"
 """Name of these queries among a task's auxiliary ones; a change of what they are changes it."""
-_MOST_PAGES = 3
-"""Pages that may have a heading; one such as "See also" names none."""
 _VALID = 0.1
 """Share of names that a training is measured on."""
 
@@ -67,15 +65,11 @@ def _names(data: Data, documents: Documents, *, titles: bool) -> Iterator[tuple[
     """Yield the names of pages, each with the row of its page."""
     rows = {name: row for row, name in enumerate(data.documents.ids)}
     pages = documents_of(open_collection(documents.path))
-    named = [
-        (title, split(text)[HEADINGS].split("\n"), rows[page])
-        for page, title, text in pages.select("id", "title", "text").rows()
-        if page in rows
-    ]
-    counts = Counter(heading.lower() for _, headings, _ in named for heading in {*headings})
-    for title, headings, row in named:
+    headings = naming(split(text)[HEADINGS] for text in pages["text"])
+    for page, title, several in zip(pages["id"], pages["title"], headings, strict=True):
+        if page not in rows:
+            continue
         if titles:
-            yield title, row
-        for heading in headings:
-            if heading.strip() and counts[heading.lower()] <= _MOST_PAGES:
-                yield heading, row
+            yield title, rows[page]
+        for heading in several:
+            yield heading, rows[page]

@@ -19,10 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.guests.site.records import Word, unpack_pages, unpack_words
-from ssi_core.guests.site.writing import FORMAT, MANIFEST, VECTORS, is_site
+from ssi_core.guests.site.clusters import NEAREST
+from ssi_core.guests.site.matching import OTHER
+from ssi_core.guests.site.records import (
+    Word,
+    unpack_group,
+    unpack_vectors,
+    unpack_words,
+)
+from ssi_core.guests.site.writing import FORMAT, MANIFEST, is_site
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput, Float32, Float64
+from ssi_core.types import BadInput, Float32, Float64, Int32
 
 _LANGUAGES = {"words": "en", "any": "", "ideographs": "zh", "pairs": "th", "marked": "hi"}
 """Name of a rule in ``search.js`` -> a language that is split by it."""
@@ -54,6 +61,7 @@ class SiteIndex:
         if self.manifest["format"] != FORMAT:
             raise BadInput(f"{directory} was written by another version of ssi. Write it again.")
         self._words: dict[int, Mapping[str, Word]] = {}
+        self._groups: dict[int, tuple[Int32, Float32, NDArray[np.int8]]] = {}
 
     def __len__(self) -> int:
         return int(self.manifest["pages"])
@@ -65,10 +73,16 @@ class SiteIndex:
         return [tuple(page) for number in parts for page in self._values(f"p{number}")[0]]
 
     @cached_property
-    def vectors(self) -> tuple[Float32, NDArray[np.int8]]:
-        """Scales and vectors of the pages."""
-        [text] = self._values(VECTORS)
-        return unpack_pages(base64.b64decode(text), self.manifest["dimensions"])
+    def _centers(self) -> tuple[Float32, NDArray[np.int8]]:
+        centers = base64.b64decode(self.manifest["centers"])
+        return unpack_vectors(centers, self.manifest["dimensions"])
+
+    def _group(self, number: int) -> tuple[Int32, Float32, NDArray[np.int8]]:
+        if number not in self._groups:
+            [text] = self._values(f"v{number}")
+            data = base64.b64decode(text)
+            self._groups[number] = unpack_group(data, self.manifest["dimensions"])
+        return self._groups[number]
 
     def rank(self, text: str, *, typing: bool = False) -> list[tuple[int, float]]:
         """Return the pages of a positive score, the best first; of equal ones the first.
@@ -88,9 +102,11 @@ class SiteIndex:
             if word is not None:
                 scores[word.pages] += (((k3 + 1) * n) / (k3 + n)) * word.scale * word.weights
         whole = None if start is None else self.word(start)
+        completed: Sequence[tuple[Word, float]] = ()
         if start is not None:
             completed = self._completions(start) or ([] if whole is None else [(whole, 1.0)])
             scores += self._best(completed)
+        scores *= self._factors([word for word in words if word is not None], whole, completed)
         if self.manifest["dimensions"]:
             self._add_latent([*words, whole], scores)
         order = np.argsort(-scores, kind="stable")
@@ -149,6 +165,26 @@ class SiteIndex:
             best[word.pages] = np.maximum(best[word.pages], weight * word.scale * word.weights)
         return best
 
+    def _factors(
+        self, words: Sequence[Word], whole: Word | None, completed: Sequence[tuple[Word, float]]
+    ) -> Float64:
+        """Return the factors of `matching`; a completion is the last word, of the least weight."""
+        asked, got, names = 0, np.zeros(len(self)), _Common()
+        for word in words:
+            asked += word.weight
+            got[word.pages] += word.weight
+            names.add([word], word.weight)
+        if completed:
+            last = min(word.weight for word, _ in completed) if whole is None else whole.weight
+            asked += last
+            got[np.unique(np.concatenate([word.pages for word, _ in completed]))] += last
+            names.add([word for word, _ in completed], last)
+        if not asked:
+            return got
+        share = got / asked
+        factors: Float64 = share * share * (1 + names.best(asked, len(self)))
+        return factors
+
     def _add_latent(self, words: Sequence[Word | None], scores: Float64) -> None:
         query, squares = np.zeros(self.manifest["dimensions"]), 0.0
         for word in words:
@@ -157,13 +193,49 @@ class SiteIndex:
                 query += word.row_scale * word.row.astype(np.float64)
         if not squares:
             return
-        scale, rows = self.vectors
-        product = np.zeros(len(self))
-        for k, value in enumerate(query):  # the order of the program: a sum of numpy has another
-            product += value * rows[:, k].astype(np.float64)
-        scores += product * scale.astype(np.float64) / math.sqrt(squares)
+        near = _products(query, *self._centers)
+        for number in np.argsort(-near, kind="stable")[:NEAREST]:
+            pages, scale, rows = self._group(int(number))
+            scores[pages] += _products(query, scale, rows) / math.sqrt(squares)
 
     def _values(self, name: str) -> list[Any]:
         text = (self.path / f"{name}.js").read_text(encoding="utf-8")
         values: list[Any] = json.loads(f"[{text[len('ssi.chunk(') : text.rindex(')')]}]")
         return values[1:]
+
+
+def _products(query: Float64, scale: Float32, rows: NDArray[np.int8]) -> Float64:
+    product = np.zeros(len(rows))
+    for k, value in enumerate(query):  # the order of the program: a sum of numpy has another
+        product += value * rows[:, k].astype(np.float64)
+    return product * scale.astype(np.float64)
+
+
+class _Common:
+    """What names have in common with a query."""
+
+    def __init__(self) -> None:
+        self._weights: dict[int, int] = {}
+        self._of: dict[int, tuple[int, int, bool]] = {}
+
+    def add(self, words: Sequence[Word], weight: int) -> None:
+        """Add a word that stands for some words, to a name at most the weight of the one it has."""
+        found: dict[int, int] = {}
+        for word in words:
+            called, least = word.called, min(weight, word.weight)
+            numbers = called.numbers.tolist()
+            of = (called.pages.tolist(), called.totals.tolist(), called.titles.tolist())
+            self._of |= zip(numbers, zip(*of, strict=True), strict=True)
+            for number in numbers:
+                found[number] = max(found.get(number, 0), least)
+        for number, least in found.items():
+            self._weights[number] = self._weights.get(number, 0) + least
+
+    def best(self, asked: int, pages: int) -> Float64:
+        """Return the most that a name gives each page."""
+        best = np.zeros(pages)
+        for number, common in self._weights.items():
+            page, total, is_title = self._of[number]
+            alike = common / (asked + total - common)
+            best[page] = max(best[page], alike if is_title else alike * OTHER)
+        return best

@@ -6,6 +6,10 @@ A word, numbers little-endian::
     float32  scale of their weights
     varint   for each page: its number less that of the page before (the first: plus 1)
     uint8    for each page: its weight / scale, 1 to 255
+    uint8    weight of the word in `matching`
+    varint   names that have it
+    varint   for each name, three numbers, as of a page before: its own, less that of the name
+             before; its page, less that of the name before; twice its total, plus 1 for a title
 
 and where there is a latent part::
 
@@ -13,13 +17,15 @@ and where there is a latent part::
     float32  scale of the row
     int8     for each of N dimensions: idf_i U_ik / scale
 
-A page, where there is a latent part: float32 scale, then int8 of N dimensions, ``(V d)_k / scale``.
+A vector: float32 scale, then int8 of N dimensions, ``(V d)_k / scale``. A group of pages: varint,
+how many; varint for each, its number as above; their vectors.
 """
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +34,26 @@ from numpy.typing import NDArray
 from ssi_core.types import Float32, Int32
 
 _MOST_WEIGHT, _MOST_LATENT = 255, 127
+
+
+@dataclass(frozen=True)
+class Called:
+    """Names that have a word, all int32 (names,), ascending.
+
+    Attributes
+    ----------
+    numbers, pages : int32
+        The number of each, and that of its page.
+    totals : int32
+        Sum of the weights of its words.
+    titles : bool
+        Whether it is a title.
+    """
+
+    numbers: Int32
+    pages: Int32
+    totals: Int32
+    titles: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -42,6 +68,10 @@ class Word:
         Its weight in each of them, in units of ``scale``.
     scale : float
         A float32.
+    weight : int
+        Its weight in `matching`, 1 to 255.
+    called : Called
+        Names that have it.
     idf : float
         Its weight in the latent part of a query; 0: it has none.
     row : int8 (N,)
@@ -53,19 +83,29 @@ class Word:
     pages: Int32
     weights: NDArray[np.uint8]
     scale: float
+    weight: int
+    called: Called
     idf: float = 0.0
     row: NDArray[np.int8] | None = None
     row_scale: float = 0.0
 
 
-def word_of(pages: Int32, weights: Float32, idf: float = 0.0, row: Float32 | None = None) -> Word:
+def word_of(
+    pages: Int32,
+    weights: Float32,
+    weight: int,
+    called: Called,
+    idf: float = 0.0,
+    row: Float32 | None = None,
+) -> Word:
     """Round the weights of a word to the nearest of 255 steps, and its row to 127 on each side."""
     scale = np.float32(weights.max() / np.float32(_MOST_WEIGHT))
     steps = np.clip(np.rint(weights / scale), 1, _MOST_WEIGHT).astype(np.uint8)
+    word = Word(pages, steps, float(scale), weight, called)
     if row is None or idf <= 0:
-        return Word(pages, steps, float(scale))
+        return word
     rounded, row_scale = _rounded(row * np.float32(idf))
-    return Word(pages, steps, float(scale), float(np.float32(idf)), rounded, row_scale)
+    return replace(word, idf=float(np.float32(idf)), row=rounded, row_scale=row_scale)
 
 
 def _rounded(row: Float32) -> tuple[NDArray[np.int8], float]:
@@ -77,9 +117,12 @@ def _rounded(row: Float32) -> tuple[NDArray[np.int8], float]:
 
 def pack_word(word: Word, dimensions: int) -> bytes:
     """Return the record of a word, in an index of some dimensions."""
-    gaps = np.diff(word.pages, prepend=-1).tolist()
-    packed = [_varint(len(gaps)), struct.pack("<f", word.scale), *map(_varint, gaps)]
-    packed.append(word.weights.tobytes())
+    called = word.called
+    packed = [_varint(len(word.pages)), struct.pack("<f", word.scale), *_gaps(word.pages)]
+    packed += [word.weights.tobytes(), bytes([word.weight]), _varint(len(called.numbers))]
+    totals = map(_varint, (2 * called.totals + called.titles).tolist())
+    for of_name in zip(_gaps(called.numbers), _gaps(called.pages), totals, strict=True):
+        packed += of_name
     if dimensions:
         packed.append(struct.pack("<f", word.idf))
         if word.row is not None:
@@ -93,29 +136,53 @@ def unpack_words(data: bytes, words: int, dimensions: int) -> list[Word]:
     for _ in range(words):
         count = reader.varint()
         scale = reader.float()
-        pages = np.cumsum([reader.varint() for _ in range(count)]).astype(np.int32) - np.int32(1)
+        pages = reader.ascending(count)
         weights = reader.numbers(np.uint8, count)
+        [weight] = reader.numbers(np.uint8, 1).tolist()
+        word = Word(pages, weights, scale, weight, _called(reader))
         idf = reader.float() if dimensions else 0.0
-        if idf == 0:
-            found.append(Word(pages, weights, scale))
-            continue
-        row_scale = reader.float()
-        row = reader.numbers(np.int8, dimensions)
-        found.append(Word(pages, weights, scale, idf, row, row_scale))
+        if idf:
+            row_scale = reader.float()
+            row = reader.numbers(np.int8, dimensions)
+            word = replace(word, idf=idf, row=row, row_scale=row_scale)
+        found.append(word)
     return found
 
 
-def pack_pages(vectors: Float32) -> bytes:
-    """Return the records of all pages."""
+def _called(reader: _Reader) -> Called:
+    rows = [[reader.varint() for _ in range(3)] for _ in range(reader.varint())]
+    numbers, pages, totals = np.array(rows, np.int32).reshape(-1, 3).T
+    one = np.int32(1)
+    return Called(np.cumsum(numbers) - one, np.cumsum(pages) - one, totals >> 1, (totals & 1) == 1)
+
+
+def pack_vectors(vectors: Float32) -> bytes:
+    """Return the records of some vectors."""
     rows = (_rounded(row) for row in vectors)
     return b"".join(struct.pack("<f", scale) + row.tobytes() for row, scale in rows)
 
 
-def unpack_pages(data: bytes, dimensions: int) -> tuple[Float32, NDArray[np.int8]]:
-    """Return the scales of pages, float32 (pages,), and their vectors, int8 (pages, N)."""
+def unpack_vectors(data: bytes, dimensions: int) -> tuple[Float32, NDArray[np.int8]]:
+    """Return scales, float32 (vectors,), and rows, int8 (vectors, N)."""
     kind = np.dtype([("scale", "<f4"), ("row", "i1", (dimensions,))])
     records = np.frombuffer(data, kind)
     return records["scale"], records["row"]
+
+
+def pack_group(pages: Int32, vectors: Float32) -> bytes:
+    """Return the record of a group of pages."""
+    return b"".join([_varint(len(pages)), *_gaps(pages), pack_vectors(vectors)])
+
+
+def unpack_group(data: bytes, dimensions: int) -> tuple[Int32, Float32, NDArray[np.int8]]:
+    """Return the pages of a group, and the scales and rows of their vectors."""
+    reader = _Reader(data)
+    pages = reader.ascending(reader.varint())
+    return pages, *unpack_vectors(reader.rest(), dimensions)
+
+
+def _gaps(numbers: Int32) -> Iterator[bytes]:
+    return map(_varint, np.diff(numbers, prepend=-1).tolist())
 
 
 def _varint(number: int) -> bytes:
@@ -147,6 +214,13 @@ class _Reader:
     def float(self) -> Any:
         self._at += 4
         return struct.unpack("<f", self._data[self._at - 4 : self._at])[0]
+
+    def ascending(self, count: int) -> Int32:
+        gaps = np.array([self.varint() for _ in range(count)], np.int32)
+        return np.cumsum(gaps, dtype=np.int32) - np.int32(1)
+
+    def rest(self) -> bytes:
+        return self._data[self._at :]
 
     def numbers(self, kind: type, count: int) -> NDArray[Any]:
         self._at += count

@@ -16,6 +16,8 @@
   const MOST_CHUNKS = 4; // of words that begin with what is typed; beyond, it is too short to tell
   const BESIDE = 0.1; // weight of a longer word where what is typed is a word, too
   const SNIPPET = 160; // characters
+  const OTHER = 0.8; // weight of a name that is no title
+  const NEAREST = 8; // groups of pages whose vectors are loaded
 
   // ---- Words: ssi_core/text/tokenizer.py ----
 
@@ -124,44 +126,79 @@
 
   // ---- Records: ssi_core/guests/site/records.py ----
 
-  function readWords(index, names, text) {
-    const data = bytes(text);
-    const view = new DataView(data.buffer);
-    const words = new Map();
-    let at = 0;
-    const varint = () => {
+  class Reader {
+    constructor(text) {
+      this.data = bytes(text);
+      this.view = new DataView(this.data.buffer);
+      this.at = 0;
+    }
+
+    varint() {
       let number = 0;
       for (let shift = 0; ; shift += 7) {
-        const byte = data[at++];
+        const byte = this.data[this.at++];
         number |= (byte & 127) << shift;
         if (byte < 128) return number;
       }
-    };
-    const float = () => view.getFloat32((at += 4) - 4, true);
-    for (const name of names.split(" ")) {
-      const word = { pages: new Int32Array(varint()), scale: float(), idf: 0 };
-      let page = -1;
-      for (let i = 0; i < word.pages.length; i++) word.pages[i] = page += varint();
-      word.weights = data.subarray(at, (at += word.pages.length));
-      if (index.dimensions) word.idf = float();
-      if (word.idf) {
-        word.rowScale = float();
-        word.row = new Int8Array(data.buffer, at, index.dimensions);
-        at += index.dimensions;
-      }
-      words.set(name, word);
     }
-    return words;
+
+    float() {
+      return this.view.getFloat32((this.at += 4) - 4, true);
+    }
+
+    ascending(count) {
+      const numbers = new Int32Array(count);
+      let number = -1;
+      for (let i = 0; i < count; i++) numbers[i] = number += this.varint();
+      return numbers;
+    }
+
+    uint8(count) {
+      return this.data.subarray(this.at, (this.at += count));
+    }
+
+    int8(count) {
+      return new Int8Array(this.data.buffer, (this.at += count) - count, count);
+    }
   }
 
-  function readVectors(index, text) {
-    const data = bytes(text);
-    const view = new DataView(data.buffer);
-    const size = 4 + index.dimensions;
-    return {
-      scale: Float64Array.from({ length: index.pages }, (_, page) => view.getFloat32(page * size, true)),
-      row: (page) => new Int8Array(data.buffer, page * size + 4, index.dimensions),
-    };
+  function readWords(index, names, text) {
+    const reader = new Reader(text);
+    return new Map(names.split(" ").map((name) => [name, readWord(index, reader)]));
+  }
+
+  function readWord(index, reader) {
+    const count = reader.varint();
+    const word = { scale: reader.float(), pages: reader.ascending(count), idf: 0, called: [] };
+    word.weights = reader.uint8(count);
+    [word.weight] = reader.uint8(1);
+    let [number, page] = [-1, -1];
+    for (let left = reader.varint(); left; left--) {
+      number += reader.varint();
+      page += reader.varint();
+      const total = reader.varint();
+      word.called.push({ number, page, total: total >> 1, title: total & 1 });
+    }
+    if (index.dimensions) word.idf = reader.float();
+    if (word.idf) {
+      word.rowScale = reader.float();
+      word.row = reader.int8(index.dimensions);
+    }
+    return word;
+  }
+
+  function readVectors(index, reader) {
+    const vectors = [];
+    while (reader.at < reader.data.length) {
+      vectors.push({ scale: reader.float(), row: reader.int8(index.dimensions) });
+    }
+    return vectors;
+  }
+
+  function readGroup(index, text) {
+    const reader = new Reader(text);
+    const pages = reader.ascending(reader.varint());
+    return { pages, vectors: readVectors(index, reader) };
   }
 
   // The number of the last of some ascending values that is not above a value; 0 where all are.
@@ -223,14 +260,14 @@
     const index = await open();
     const [counts, start] = read(index, text, typing);
     const names = [...counts.keys()];
-    const vectors =
-      index.dimensions && (names.length || start)
-        ? part(index, "vectors", (data) => readVectors(index, data))
-        : undefined;
-    const [words, completed] = await Promise.all([
+    const [words, whole, longer] = await Promise.all([
       Promise.all(names.map((name) => wordAt(index, name))),
+      start === undefined ? undefined : wordAt(index, start),
       start === undefined ? [] : completions(index, start),
     ]);
+    const completed =
+      longer.length || !whole ? longer : [{ name: start, word: whole, weight: 1 }];
+    const latent = index.dimensions ? latentOf(index, [...words, whole]) : undefined;
     const scores = new Float64Array(index.pages);
     const marks = new Map(); // word -> its weight, for snippets
     names.forEach((name, i) => {
@@ -241,10 +278,9 @@
       word.pages.forEach((page, j) => (scores[page] += factor * word.weights[j]));
       marks.set(name, word.scale);
     });
-    const whole = start === undefined ? undefined : await wordAt(index, start);
-    if (completed.length) addBest(completed, scores, marks);
-    else if (whole) addBest([{ name: start, word: whole, weight: 1 }], scores, marks);
-    if (vectors) addLatent(index, await vectors, [...words, whole], scores);
+    addBest(completed, scores, marks);
+    multiply(words.filter(Boolean), whole, completed, scores);
+    for (const [page, score] of await latent ?? []) scores[page] += score;
     const pages = Array.from(scores, (score, page) => [page, score])
       .filter(([, score]) => score > 0)
       .sort((a, b) => b[1] - a[1]); // which leaves equal ones in their order
@@ -264,7 +300,45 @@
     for (const [page, score] of best) scores[page] += score;
   }
 
-  function addLatent(index, vectors, words, scores) {
+  // Multiply by how far a page answers the whole query: ssi_core/guests/site/matching.py. All that
+  // the last word may become is one word here, of the least weight.
+  function multiply(words, whole, completed, scores) {
+    const got = new Float64Array(scores.length);
+    const common = new Map(); // number of a name -> [the name, weight of what it has]
+    let asked = 0;
+    const add = (several, weight) => {
+      asked += weight;
+      for (const page of new Set(several.flatMap(({ pages }) => [...pages]))) got[page] += weight;
+      const found = new Map();
+      for (const word of several) {
+        const least = Math.min(weight, word.weight); // a name has no more than its own words give
+        for (const name of word.called) {
+          found.set(name.number, [name, Math.max(found.get(name.number)?.[1] ?? 0, least)]);
+        }
+      }
+      for (const [number, [name, least]] of found) {
+        common.set(number, [name, (common.get(number)?.[1] ?? 0) + least]);
+      }
+    };
+    for (const word of words) add([word], word.weight);
+    if (completed.length) {
+      const last = completed.map(({ word }) => word);
+      add(last, whole ? whole.weight : Math.min(...last.map(({ weight }) => weight)));
+    }
+    if (!asked) return;
+    const best = new Float64Array(scores.length);
+    for (const [{ page, total, title }, weight] of common.values()) {
+      const alike = weight / (asked + total - weight);
+      best[page] = Math.max(best[page], title ? alike : alike * OTHER);
+    }
+    for (let page = 0; page < scores.length; page++) {
+      const share = got[page] / asked;
+      scores[page] *= share * share * (1 + best[page]);
+    }
+  }
+
+  // What the latent part gives to pages, as [page, score]: those of the groups nearest to the query.
+  async function latentOf(index, words) {
     const query = new Float64Array(index.dimensions);
     let squares = 0;
     for (const word of words) {
@@ -272,14 +346,24 @@
       squares += word.idf * word.idf;
       for (let k = 0; k < query.length; k++) query[k] += word.rowScale * word.row[k];
     }
-    if (!squares) return;
+    if (!squares) return [];
     const length = Math.sqrt(squares);
-    for (let page = 0; page < index.pages; page++) {
-      const row = vectors.row(page);
-      let product = 0;
-      for (let k = 0; k < query.length; k++) product += query[k] * row[k];
-      scores[page] += (product * vectors.scale[page]) / length;
-    }
+    const product = ({ scale, row }) => {
+      let sum = 0;
+      for (let k = 0; k < query.length; k++) sum += query[k] * row[k];
+      return sum * scale;
+    };
+    const numbers = readVectors(index, new Reader(index.centers))
+      .map((center, number) => [number, product(center)])
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, NEAREST)
+      .map(([number]) => number);
+    const groups = await Promise.all(
+      numbers.map((number) => part(index, `v${number}`, (text) => readGroup(index, text))),
+    );
+    return groups.flatMap(({ pages, vectors }) =>
+      vectors.map((vector, i) => [pages[i], product(vector) / length]),
+    );
   }
 
   // ---- Results ----

@@ -3,7 +3,7 @@
 - ``ssi-search.js``: the program
 - ``manifest.js``: what an index is: its language, which words and pages are in which chunk
 - ``w0.js``, ``w1.js``, ...: words in their order, with their `records`
-- ``vectors.js``: the latent vectors of the pages, where there is a latent part
+- ``v0.js``, ``v1.js``, ...: the latent vectors of groups of pages, where there is a latent part
 - ``p0.js``, ``p1.js``, ...: titles, addresses and texts of the pages
 
 A chunk is ``ssi.chunk(NAME, VALUE, ...)`` with values of JSON, so that it loads from ``file://``,
@@ -24,14 +24,23 @@ from typing import Any
 import numpy as np
 
 from ssi_core.guests.site.addresses import address_of
+from ssi_core.guests.site.clusters import clusters_of
 from ssi_core.guests.site.learning import Latent, Learnt
-from ssi_core.guests.site.records import Word, pack_pages, pack_word, word_of
+from ssi_core.guests.site.matching import Matching
+from ssi_core.guests.site.records import (
+    Called,
+    Word,
+    pack_group,
+    pack_vectors,
+    pack_word,
+    word_of,
+)
 from ssi_core.remedies import typed
 from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused
 
-PROGRAM, MANIFEST, VECTORS = "ssi-search.js", "manifest", "vectors"
-FORMAT = 1
+PROGRAM, MANIFEST = "ssi-search.js", "manifest"
+FORMAT = 2
 """Counted up whenever an earlier program would read the files wrongly."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
@@ -140,8 +149,13 @@ def _chunks(learnt: Learnt, rule: str, root: str, addresses: str) -> Iterator[tu
         first_words.append(part[0][0])
         data = b"".join(record for _, record in part)
         yield f"w{number}", _chunk(f"w{number}", " ".join(word for word, _ in part), _text(data))
+    centers = b""
     if learnt.latent is not None:
-        yield VECTORS, _chunk(VECTORS, _text(pack_pages(learnt.latent.pages)))
+        vectors = learnt.latent.pages
+        groups = clusters_of(vectors)
+        centers = pack_vectors(np.array([vectors[pages].mean(axis=0) for pages in groups]))
+        for number, group in enumerate(groups):
+            yield f"v{number}", _chunk(f"v{number}", _text(pack_group(group, vectors[group])))
     first_pages, at = [], 0
     pages = [
         [_shown(title), address_of(page, url, addresses), _shown(text[:LONGEST])]
@@ -159,6 +173,7 @@ def _chunks(learnt: Learnt, rule: str, root: str, addresses: str) -> Iterator[tu
         "pages": len(learnt.pages),
         "dimensions": dimensions,
         "k3": learnt.k3,
+        "centers": _text(centers),
         "firstWords": first_words,
         "firstPages": first_pages,
     }
@@ -178,8 +193,18 @@ def _words(learnt: Learnt) -> Iterator[tuple[str, bytes]]:
             continue
         word = learnt.words[column]
         pages = columns.indices[begin:end].astype(np.int32)
-        record: Word = word_of(pages, columns.data[begin:end], *latent.get(word, ()))
+        weight, called = int(learnt.matching.weights[column]), _called(learnt.matching, column)
+        record: Word = word_of(
+            pages, columns.data[begin:end], weight, called, *latent.get(word, ())
+        )
         yield word, pack_word(record, dimensions)
+
+
+def _called(matching: Matching, column: int) -> Called:
+    begin, end = matching.words_of_names.indptr[column : column + 2]
+    numbers = np.sort(matching.words_of_names.indices[begin:end]).astype(np.int32)
+    names = matching.names
+    return Called(numbers, names.pages[numbers], matching.totals[numbers], names.titles[numbers])
 
 
 def _rows(latent: Latent) -> Iterator[tuple[str, tuple[float, Any]]]:

@@ -103,7 +103,7 @@ def test_no_chunk_is_loaded_before_it_is_needed(browser, copied):
         browser.run("ssi.rank('car')")
         names = {name.split("?")[0] for name in browser.run(loaded)}
         assert len(names) == 4
-        assert names > {"ssi-search.js", "manifest.js", "vectors.js"}
+        assert names > {"ssi-search.js", "manifest.js", "v0.js"}
 
 
 LANGUAGES = {"words": "en", "any": "any", "ideographs": "zh", "pairs": "th", "marked": "hi"}

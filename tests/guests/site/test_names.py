@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import ssi_core as ssi
+from ssi_core.face import fit_cache
 from ssi_core.guests.site import learning
-from ssi_core.guests.site.names import NAMES
+from ssi_core.guests.site.names import NAMES, NamedTask
 from tests.guests.site.made import encyclopedia
 
 pytestmark = [pytest.mark.usefixtures("own_root"), pytest.mark.trains]
@@ -51,3 +52,21 @@ def test_titles_that_are_asked_for_are_not_learnt_from(tmp_path):
     assert titles.str.starts_with("Heading").all()
     found = ssi.site(documents, tmp_path / "search", budget=20_000).search("Heading 7")
     assert found[0].url == "7.html"
+
+
+def test_a_change_of_what_names_are_makes_another_training(tmp_path, monkeypatch):
+    task = learning.task_of(ssi.read(encyclopedia(tmp_path / "public")))
+    digest, build, built = fit_cache.digest_of, fit_cache._build, []
+
+    def changed(*things):
+        return digest(*things) + ("changed" if NamedTask in things else "")
+
+    def building(*given, **named):
+        built.append(True)
+        build(*given, **named)
+
+    monkeypatch.setattr(fit_cache, "_build", building)
+    for digest_of, builds in ((digest, 1), (digest, 1), (changed, 2)):
+        monkeypatch.setattr(fit_cache, "digest_of", digest_of)
+        fit_cache.fit_once(ssi.Ranker("bm25f"), task)
+        assert len(built) == builds

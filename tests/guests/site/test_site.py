@@ -11,7 +11,14 @@ from ssi_core.collection import open_collection
 from ssi_core.guests.site import face, learning, writing
 from ssi_core.guests.site.addresses import STYLES, address_of
 from ssi_core.guests.site.ranking import SiteIndex
-from ssi_core.guests.site.records import pack_pages, pack_word, unpack_pages, unpack_words, word_of
+from ssi_core.guests.site.records import (
+    Called,
+    pack_group,
+    pack_word,
+    unpack_group,
+    unpack_words,
+    word_of,
+)
 from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Refused, Texts
@@ -31,13 +38,18 @@ def test_records_are_read_as_they_were_written():
         pages = np.sort(rng.choice(40_000, df, replace=False)).astype(np.int32)
         row = rng.normal(size=4).astype(np.float32) * (number < 2)
         weights = np.geomspace(9, 0.001, df).astype(np.float32)
-        words.append((pages, weights, word_of(pages, weights, float(number), row)))
+        several = [np.sort(rng.choice(50_000, df)).astype(np.int32) for _ in range(3)]
+        called = Called(*several, rng.random(df) < 0.5)
+        words.append((pages, weights, word_of(pages, weights, 255 - df % 9, called, number, row)))
     data = b"".join(pack_word(word, 4) for *_, word in words)
 
     for (pages, weights, word), read in zip(words, unpack_words(data, 3, 4), strict=True):
         np.testing.assert_array_equal(read.pages, pages)
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
+        assert read.weight == word.weight
+        for field in ("numbers", "pages", "totals", "titles"):
+            np.testing.assert_array_equal(*(getattr(one.called, field) for one in (read, word)))
         assert read.weights.min() >= 1  # a page that has a word is never without it
         steps = np.where(read.weights > 1, 0.51, 1.01)
         assert (np.abs(read.scale * read.weights - weights) <= word.scale * steps).all()
@@ -45,7 +57,9 @@ def test_records_are_read_as_they_were_written():
     assert words[0][2].row is None  # idf 0
 
     vectors = rng.normal(size=(7, 4)).astype(np.float32)
-    scale, rows = unpack_pages(pack_pages(vectors), 4)
+    numbers = np.array([0, 1, 5, 300, 301, 40_000, 40_001], np.int32)
+    pages, scale, rows = unpack_group(pack_group(numbers, vectors), 4)
+    np.testing.assert_array_equal(pages, numbers)
     assert np.abs(scale[:, None] * rows - vectors).max() <= scale.max() * 0.51
 
 
@@ -107,7 +121,7 @@ def test_a_small_site_has_a_search_without_a_training(tmp_path):
     assert site.search("wheels")[0].url == "cars.html"
     assert site.search("no-such-word") == []
     assert "queries" not in site.chosen
-    assert not (tmp_path / "search/vectors.js").exists()
+    assert not (tmp_path / "search/v0.js").exists()
     assert repr(site).startswith("Site of 5 pages")
 
 
@@ -116,9 +130,10 @@ def test_a_word_that_is_typed_stands_for_those_that_begin_so(tmp_path):
     assert site.search("whee") == []
     assert [hit.url for hit in site.search("whee", typing=True)] == ["cars.html"]
     assert [hit.url for hit in site.search("whee ", typing=True)] == []
-    # A word itself is before longer ones, though these are rarer.
-    scores = [hit.score for hit in site.search("car", typing=True)]
-    assert scores[0] == site.search("car")[0].score
+    # A word itself is before longer ones, though these are rarer; a name never counts twice.
+    [typed, *_], [whole, *_] = site.search("car", typing=True), site.search("car")
+    assert typed.url == whole.url
+    assert whole.score <= typed.score <= 2 * whole.score
 
 
 def test_titles_are_kept_as_they_are_but_for_signs_of_permalinks(tmp_path):
@@ -202,7 +217,7 @@ def test_what_is_no_search_of_a_site_is_refused(tmp_path):
         ssi.Site(tmp_path)
     ssi.site(small(tmp_path / "docs"), tmp_path / "search")
     manifest = tmp_path / "search/manifest.js"
-    manifest.write_text(manifest.read_text().replace('"format":1', '"format":0'))
+    manifest.write_text(manifest.read_text().replace('"format":2', '"format":1'))
     with pytest.raises(BadInput, match="another version"):
         ssi.Site(tmp_path / "search")
 

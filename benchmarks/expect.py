@@ -21,6 +21,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,17 +29,20 @@ import numpy as np
 
 import ssi_core as ssi
 from benchmarks.auto import UNTRAINED
-from benchmarks.defaults import share_of
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.auto import BESIDE_WORDS
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.models.combined.residual import Residual
 from ssi_core.tasks.kinds import fields_of
+from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.types import Task
 from ssi_core.views.names import FIELDS
 
 MEASURE = "map"
+_FEWEST = 30
+"""Pairs of validation at least, where there are as many."""
 _KINDS = {"link": "documents", "anchors": "queries", "titles": "queries", "judgement": "queries"}
 
 
@@ -52,13 +56,23 @@ class Gain(NamedTuple):
     error: float
 
 
+def share_of(task: Task, pairs: int | None) -> Task:
+    """Return a task with about so many training pairs, and that share of its validation pairs."""
+    if pairs is None:
+        return task
+    share = pairs / len(task.train)
+    held = min(1.0, max(share, _FEWEST / len(task.valid)))
+    valid = share_of_pairs(replace(task, train=task.valid), held).train
+    return replace(share_of_pairs(task, share), valid=valid)
+
+
 def model_of(task: Task) -> Any:
     """Return the documented settings of a training on a task."""
     documented = ssi.SSI().ranker()
     if task.same or FIELDS not in task.documents.views:
         return documented
     words = {"model": "bm25f", **vars(Bm25F.tuned(measure=MEASURE))}
-    return Residual((words, {"model": documented.name, **vars(documented)}))
+    return Residual((words, {"model": documented.name, **vars(documented), **BESIDE_WORDS}))
 
 
 def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:

@@ -126,9 +126,10 @@ class SSI(Estimator):
     """Supervised Semantic Indexing: ``f(q, d) = q' (U'V + D) d``, learnt from relevant pairs.
 
     The defaults are those of row ``U'V + D`` of the table ``new-corpus``, and of each of its grids
-    the value in the middle, but for two: U and V read the 30,000 most frequent words, where a task
-    has more, and a training goes on for as long as passes over its pairs improve ``measure``, at
-    a rate that falls where they do not. No test side was looked at.
+    the value in the middle, but for these: U and V read the 30,000 most frequent words, where a
+    task has more; a training goes on for as long as passes over its pairs improve ``measure``, from
+    the highest rate of the grid, which falls where they do not; and its steps are those of blocks
+    of pairs (`Bilinear`). No test side was looked at.
 
     Parameters
     ----------
@@ -163,8 +164,8 @@ class SSI(Estimator):
         Triples between two validations. "passes": a pass over the training pairs, at least 10,000
         and at most 50,000.
     patience : int or "passes", optional
-        Validations without improvement before the rate falls, or the training ends. "passes": those
-        of five passes, at least of 500,000 triples.
+        Validations without improvement before the rate falls, or the training ends; half as many
+        once it has fallen. "passes": those of five passes, at least of 500,000 triples.
     decays : int, optional
         How often the rate falls to a third before the training ends; it goes on from its best.
     budget : int, optional
@@ -192,7 +193,7 @@ class SSI(Estimator):
         diagonal: Literal["learned", "identity", "none"] = "learned",
         dimensions: int = 50,
         margin: float = 0.1,
-        rate: float = 0.03,
+        rate: float = 0.1,
         diagonal_rate: float = 20.0,
         init_std: float = 0.01,
         view: str = "sublinear:50@30000",
@@ -200,7 +201,7 @@ class SSI(Estimator):
         negatives: int = 8,
         epoch: int | Literal["passes"] = "passes",
         patience: int | Literal["passes"] = "passes",
-        decays: int = 1,
+        decays: int = 2,
         budget: int = 20_000_000,
         seconds: float | None = None,
         random_state: int = 0,
@@ -241,7 +242,7 @@ class SSI(Estimator):
             del settings[name]
         settings["stop_by"] = settings.pop("measure")
         settings["rates"] = (settings.pop("rate"),)
-        return settings
+        return {**settings, "step": "block"}
 
     def _fit(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, Ranks
-from ssi_core.evaluation.significance import paired_randomisation
+from ssi_core.evaluation.significance import is_clearly_higher, paired_randomisation
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.types import Float64, Task
 
@@ -110,6 +110,13 @@ class ValidationHalves:
         values, others = (self._values([self._keeping], fit) for fit in (first, second))
         p = paired_randomisation(values, others, alternative="greater")
         return Test(bool(p < level and values.mean() > others.mean()), p)
+
+    def is_clearly_higher(self, first: Fitted, second: Fitted) -> bool:
+        """Tell whether a model is above another on the second half by more than a standard error.
+
+        See `significance.is_clearly_higher`.
+        """
+        return is_clearly_higher(*(self._values([self._keeping], fit) for fit in (first, second)))
 
     def _values(self, validators: Sequence[Validator], fit: Fitted) -> Float64:
         return self._joined([one.ranks(fit) for one in validators])

@@ -37,6 +37,8 @@ _FALL = 0.99
 """Share of its last value below which what is watched has fallen: smaller steps never end."""
 _RISE = 1.5
 """Multiple of that value above which nothing is kept: few queries have a lucky mean at any time."""
+_LOST = 5
+"""What a validation above that multiple counts in the wait: before the rate falls few are below."""
 
 
 class Diverged(BadInput):
@@ -76,7 +78,7 @@ class Progress:
     """State of a training; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
-    at, ``waited`` validations since, ``watched`` value of what is watched when it last reset these,
+    at, ``waited`` validations since, as they count, ``watched`` value of what is watched when it last reset these,
     ``seconds`` of sweeps, without validation and compilation, ``curve`` of (step, metrics) so far,
     ``resumed_at`` triples of the checkpoint that it went on from, ``reseeded_at`` triples at which
     it last went on with other threads, ``decayed`` how often the rate fell, ``epoch`` triples
@@ -120,7 +122,8 @@ def descend(
     budget : int
         Triples at most.
     patience : int
-        Validations without improvement before the end, or before the rate falls.
+        Validations without improvement before the end, or before the rate falls; half as many once
+        it has fallen.
     decays : int
         How often the rate falls before the end; the training then goes on from its best.
     slow : callable or None
@@ -130,7 +133,7 @@ def descend(
     watched : str or None
         Name of a metric whose fall, by a hundredth, is an improvement that is waited for, too. What
         is kept is the best by the validation error all the same, unless this metric is then half
-        above its lowest value.
+        above its lowest value: such a validation counts as five in the wait.
     rate : float or None
         Learning rate, which the message of `Diverged` names.
     validation_time : float or None
@@ -171,7 +174,7 @@ def descend(
         slow(trainee)
     state = _State(progress, kept, saved)
     while progress.triples < budget:
-        if progress.waited >= patience:
+        if progress.waited >= (-(-patience // 2) if progress.decayed else patience):
             if slow is None or progress.decayed >= decays:
                 break
             kept.restore(but={SAMPLERS})
@@ -183,9 +186,10 @@ def descend(
         metrics[error_name] = error
         _check(kept, metrics, progress.triples, rate)
         metrics |= trainee.observed()
-        progress.waited += 1
         least = progress.watched
-        if error < progress.best and (least is None or metrics[str(watched)] <= _RISE * least):
+        lost = least is not None and metrics[str(watched)] > _RISE * least
+        progress.waited += _LOST if lost else 1
+        if error < progress.best and not lost:
             progress.best, progress.best_at, progress.waited = error, progress.triples, 0
             kept.improve()
         if watched is not None and (least is None or metrics[watched] < _FALL * least):

@@ -104,7 +104,7 @@ def test_the_documented_settings_go_by_passes_and_are_always_in_the_final(task):
     assert (plain.epoch, plain.patience, plain.decays, plain.stop_by) == (
         "passes",
         "passes",
-        1,
+        2,
         "mrr",
     )
     model = ssi.SSI(auto=True, dimensions=8, budget=1500, random_state=3)

@@ -30,15 +30,16 @@ diagonal_rate = 20.0
 dimensions = 50
 margin = 0.1
 init_std = 0.01
-rates = [0.03]
+rates = [0.1]
 view = "sublinear:50@30000"
 diagonal_view = "sublinear"
 negatives = 8
 epoch = 5000
 budget = 15000
 patience = "passes"
-decays = 1
+decays = 2
 stop_by = "map"
+step = "block"
 """
 
 
@@ -106,9 +107,10 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     row = table.row("U'V + D").ranker()
     plain = asdict(ssi.SSI().ranker())
     grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
-    assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
+    assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][:1])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
-    schedule = {"epoch": "passes", "patience": "passes", "decays": 1, "stop_by": "map"}
+    schedule = {"epoch": "passes", "patience": "passes", "decays": 2, "stop_by": "map"}
+    schedule["step"] = "block"
     unused = {name: plain[name] for name in ("rate_by", "search_budget")}
     assert plain == {**rest, **schedule, **unused, "view": f"{rest['view']}@30000"}
     settings = features_of(table, "pairs", "corpus")

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from ssi_core.models.base import UnfitStart
+from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.choice.auto import KNOWN, Auto
+from ssi_core.models.choice.untrained import strongest
 from ssi_core.models.combined.mixture import Mixture
+from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs
 
@@ -221,6 +223,22 @@ def test_documented_settings_are_in_the_final(task):
     assert fit.facts["auto"]["triples"] > little.budget
     parts = fit.model.models() if isinstance(fit.model, Mixture) else [fit.model]
     assert 4_000 in {getattr(one, "budget", 0) for one in parts}
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_winner_of_the_trials_has_to_be_clearly_above_the_documented_settings(
+    task, monkeypatch, higher
+):
+    monkeypatch.setattr(ValidationHalves, "is_clearly_higher", lambda *_: higher)
+    documented = {"dimensions": 4, "rates": (0.1,), "epoch": 300, "budget": 300}
+    little = dataclasses.replace(SMALL, budget=300, documented=documented)
+    halves = little._halves(task, FitOptions())
+    _, unlearned = strongest(task, little.words(task), halves, np.random.default_rng(0))
+    facts = {}
+    finalists = little._finalists(halves, 0, unlearned, FitOptions(), facts)
+    assert len(finalists) == 1 + higher
+    assert getattr(finalists[-1].model, "dimensions", 0) == 4
+    assert facts["trials"]
 
 
 def test_few_queries_of_validation_do_not_keep_an_untrained_model(task):

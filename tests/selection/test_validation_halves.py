@@ -108,5 +108,17 @@ def test_a_single_query_of_validation_chooses_and_decides_nothing(task):
     assert not halves.test(first, second, 0.05).better
 
 
+def test_the_second_half_alone_tells_whether_a_model_is_clearly_higher(halves, monkeypatch):
+    def values(validators, of_half):
+        assert validators == [halves._keeping]
+        return np.array(of_half)
+
+    monkeypatch.setattr(halves, "_values", values)
+    first, second = [1.0, 0.5, 1.0], [0.5, 0.5, 0.4]
+    assert halves.is_clearly_higher(first, second)
+    assert not halves.is_clearly_higher(second, first)
+    assert not halves.is_clearly_higher([1.0, 0.0], [0.0, 0.9])
+
+
 def _first(task):
     return task.valid.rows[0, 0]

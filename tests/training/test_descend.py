@@ -138,6 +138,16 @@ def test_the_rate_falls_where_the_training_would_end_and_it_goes_on_from_its_bes
     assert trainee.arrays["x"][0] == 1
 
 
+def test_a_lower_rate_is_waited_for_half_as_long():
+    schedule = {"epoch": 10, "budget": 200, "patience": 5, "slow": Slowed.slow}
+    ends = [
+        descend(Slowed([0.5, 0.2] + 20 * [0.3]), decays=decays, **schedule).triples
+        for decays in (0, 1, 2)
+    ]
+    # One validation is better, five are not; three are not at the next rate, and at the last.
+    assert ends == [60, 90, 120]
+
+
 def test_a_slower_training_draws_other_triples_than_before():
     trainee = Slowed([0.5, 0.2, 0.3, 0.1, 0.4, 0.4])
     seen = []
@@ -208,6 +218,15 @@ def test_a_better_error_is_not_kept_where_the_loss_is_half_above_its_lowest():
     )
     assert (progress.best, progress.best_at) == (0.8, 30)
     assert descend(Watched(errors, losses), **schedule | {"budget": 20}).best == 0.7
+
+
+def test_a_loss_half_above_its_lowest_counts_as_five_validations():
+    losses = [1.0, 0.4, 0.61, 0.59, 0.59, 0.61, 0.61]
+    schedule = {"epoch": 10, "budget": 60, "patience": 12}
+    progress = descend(Watched(STALLED, losses), watched="val/rank_loss", **schedule)
+    # None at first, then 5, 6, 7 and 12.
+    assert (progress.triples, progress.best_at) == (50, 10)
+    assert descend(Watched(STALLED, losses), **schedule).triples == 60
 
 
 def test_a_break_does_not_change_what_is_waited_for(tmp_path):

@@ -96,9 +96,11 @@ class Trained(Model):
     budget : int
         Triples at most.
     patience : int or "passes"
-        Validations without improvement before the training ends. "passes": those of five passes
-        over the training pairs, at least of 500,000 triples, where a rank loss that has fallen by a
-        hundredth is an improvement, too; the fact ``patience`` says how many.
+        Validations without improvement before the rate falls (``decays``), or the training ends;
+        half as many once it has fallen. "passes": those of five passes over the training pairs, at
+        least of 500,000 triples, where a rank loss that has fallen by a hundredth is an
+        improvement, too, and one that is half above its lowest counts as five; the fact
+        ``patience`` says how many.
     search_budget : int
         Triples of each trial of the search.
     validation_queries : int

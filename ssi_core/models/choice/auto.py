@@ -9,7 +9,8 @@ the best model that learns nothing from pairs, goes to the final, and so does a 
 settings, where some are given; alone, where fields show the training queries, of which no trial is
 aware (`combined.own_words`). What is expected to gain most over the best untrained model is taken,
 by the differences on both halves and by what other collections gained with as many pairs
-(`selection.expectation`); that one, if nothing is. Where neither the number of pairs nor that of
+(`selection.expectation`); that one, if nothing is. The winner of the trials goes to the final only
+if it is clearly above the documented settings on the second half, which did not choose it. Where neither the number of pairs nor that of
 the queries lets expect a gain, no training is begun. Whether what is taken is better is tested on
 the second half, which had no part in the choice, and said; the test decides nothing, for few
 queries tell nothing apart.
@@ -74,6 +75,8 @@ KNOWN: Settings = {
     "negatives_power": 0.0,
 }
 """Settings that are begun with wherever they are among the values: about those of `SSI()`."""
+BESIDE_WORDS: Settings = {"decays": 0, "rates": (0.03,), **_ONE_BY_ONE}
+"""Of a latent part beside BM25F: what words lack is learned soon, at a low rate."""
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
@@ -303,7 +306,11 @@ class Auto(Model):
         facts["triples"] += sum(one.triples for one in trials.done)
         if not trained:
             return documented
-        return [best_sum(task, halves, [*trained, *others], words), *documented]
+        best = best_sum(task, halves, [*trained, *others], words)
+        # The first half chose the best of many, whose mean there is high by luck, too.
+        if all(halves.is_clearly_higher(best, one) for one in documented):
+            return [best, *documented]
+        return documented
 
     def _documented(
         self, halves: ValidationHalves, seed: int, words: FittedModel, options: FitOptions
@@ -316,15 +323,14 @@ class Auto(Model):
         state = options.checkpoint and options.checkpoint / "documented"
         of_its_own = replace(options, checkpoint=state, watch=None)
         task, rng = halves.learning, np.random.default_rng(seed)
-        of_shown = {"against": "shown", "stop_by": "rank_loss"}
+        of_shown = {"against": "shown", "stop_by": "rank_loss", **_ONE_BY_ONE}
         changes = of_shown if task.train.weighing == "shown" else {}
         model = parse(Bilinear, {**self.documented, **changes})
         if not isinstance(words.model, Bm25F) or task.same:
             return model.learn(task, rng, of_its_own)
         first = {"model": words.model.name, **parameters(words.model)}
         second = {"model": model.name, **parameters(model)}
-        # What words lack is learned soon, and a lower rate adds nothing to it.
-        residual = Residual((first, {**second, "decays": 0}), measure=self.measure)
+        residual = Residual((first, {**second, **BESIDE_WORDS}), measure=self.measure)
         return residual.beside(task, words, rng, of_its_own)
 
     def _final(

@@ -1,0 +1,153 @@
+"""What learns nothing, the documented settings and `auto` on the same test queries.
+
+    python -m benchmarks.goals LABEL=DATA:KIND ... [--pairs 600 3000] --out goals.json
+
+DATA is what `ssi.read` takes, KIND a kind of query. Each set is measured on its test side, with all
+of its training pairs and with shares of them (`benchmarks.expect.share_of`). The three models are
+compared query by query, each query the mean over the seeds; p is that of paired randomisation,
+after Holm over all sets. ``docs/auto.md`` shows the table and the lines below it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import ssi_core as ssi
+from benchmarks import expect
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.significance import holm, paired_randomisation
+from ssi_core.files import write_result
+from ssi_core.models.choice.untrained import Untrained, title
+from ssi_core.tasks.kinds import fields_of
+from ssi_core.types import Task
+
+MEASURE = "map"
+ROWS = ("learns nothing", "SSI()", "auto")
+COMPARED = (("SSI()", "learns nothing"), ("auto", "learns nothing"), ("auto", "SSI()"))
+_LEVEL = 0.05
+
+
+def model_of(row: str, task: Task) -> Any:
+    """Return the hyper-parameters of a row on a task."""
+    if row == "learns nothing":
+        return Untrained(measure=MEASURE)
+    return expect.model_of(task) if row == "SSI()" else ssi.SSI(auto=True).ranker()
+
+
+def measured(label: str, kind: str, task: Task, seeds: int) -> dict[str, Any]:
+    """Return what the three reach on the test side, what they take, and their differences."""
+    rows, values = {}, {}
+    for row in ROWS:
+        cost, frames, losses = [], [], []
+        for seed in range(seeds):
+            begun = time.process_time()
+            fit = model_of(row, task).fit(task, np.random.default_rng([seed]))
+            cost.append(time.process_time() - begun)
+            report = evaluate(fit, task, queries=10_000, tuples=0)
+            frames.append(report.per_query[MEASURE].to_numpy())
+            losses.append(report.means["rank_loss"])
+        values[row] = np.mean(frames, axis=0)
+        rows[row] = {
+            "model": title(fit.model),
+            "mean": float(values[row].mean()),
+            "rank_loss": float(np.mean(losses)),
+            "cpu_seconds": round(float(np.mean(cost)), 1),
+        }
+    return {
+        "set": label,
+        "kind": kind,
+        "pairs": len(task.train),
+        "valid_pairs": len(task.valid),
+        "test_queries": len(values[ROWS[0]]),
+        "seeds": seeds,
+        "rows": rows,
+        "differences": [_difference(ours, theirs, values) for ours, theirs in COMPARED],
+    }
+
+
+def _difference(ours: str, theirs: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    gain = values[ours] - values[theirs]
+    return {
+        "of": ours,
+        "from": theirs,
+        "mean": float(gain.mean()),
+        "se": float(gain.std(ddof=1) / np.sqrt(len(gain))),
+        "p": paired_randomisation(values[ours], values[theirs]) if gain.any() else 1.0,
+    }
+
+
+def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield lines of Markdown: a set each, what each model reaches, and its CPU seconds."""
+    for one in _in_order(results):
+        rows = one["rows"]
+        least, documented, auto = (rows[row] for row in ROWS)
+        cells = [
+            one["kind"],
+            f"{one['pairs']:,}",
+            one["set"],
+            f"{one['test_queries']:,}",
+            f"{least['model']} {least['mean']:.3f}",
+            f"{documented['mean']:.3f}",
+            f"{auto['mean']:.3f}",
+            f"{documented['mean'] / auto['mean']:.2f}",
+            " / ".join(f"{row['cpu_seconds']:.0f}" for row in rows.values()),
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def summary(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield lines of Markdown: each comparison over all sets, tested on each with Holm."""
+    ordered = _in_order(results)
+    for number, (ours, theirs) in enumerate(COMPARED):
+        tests = [one["differences"][number] for one in ordered]
+        told = holm([test["p"] for test in tests]) < _LEVEL
+        means = np.array([test["mean"] for test in tests])
+        half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means))
+        cells = [
+            f"{ours} beside {theirs}",
+            str(len(means)),
+            str(int((told & (means > 0)).sum())),
+            str(int((told & (means < 0)).sum())),
+            f"{means.mean():+.3f} ({means.mean() - half:+.3f} to {means.mean() + half:+.3f})",
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _in_order(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(results, key=lambda one: (one["kind"], one["set"], one["pairs"]))
+
+
+def main() -> None:
+    """Measure what the file lacks, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.goals", description=__doc__)
+    parser.add_argument("tasks", nargs="*", metavar="LABEL=DATA:KIND")
+    parser.add_argument("--pairs", type=int, nargs="*", default=[])
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    results = json.loads(given.out.read_text())["results"] if given.out.exists() else []
+    known = {(one["set"], one["kind"], one["pairs"]) for one in results}
+    for label, place in (one.split("=", 1) for one in given.tasks):
+        data, kind = place.rsplit(":", 1)
+        whole = ssi.Task.of(ssi.read(data), **fields_of(kind)).divisions[0]
+        for pairs in [*(n for n in given.pairs if n < len(whole.train)), None]:
+            part = expect.share_of(whole, pairs)
+            if (label, kind, len(part.train)) not in known:
+                results.append(measured(label, kind, part, given.seeds))
+                write_result(given.out, {"comparison": "goals", "results": results})
+                print(*table(results[-1:]), sep="\n", flush=True)
+    print(*table(results), "", *summary(results), sep="\n")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main()

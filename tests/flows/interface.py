@@ -19,7 +19,7 @@ import click
 import ssi_core as ssi
 from ssi_core.command.fields import Setting, parameters, settings_of
 from ssi_core.evaluation.measures import every_measure
-from ssi_core.export.targets import TARGETS
+from ssi_core.registry import TARGETS
 from tests.robust.verbs import command_of, verbs
 
 FILE = Path(__file__).with_name("interface.txt")

@@ -32,26 +32,26 @@ def directory() -> Path | None:
     if base is None:
         _warn("the cache directory cannot be written, or others can write to it")
         return None
-    place = base / "kernels"
+    path = base / "kernels"
     try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        status = place.lstat()
+        path.mkdir(mode=0o700, exist_ok=True)
+        status = path.lstat()
     except OSError as error:
-        _warn(f"{place}: {error.strerror}")
+        _warn(f"{path}: {error.strerror}")
         return None
     if not stat.S_ISDIR(status.st_mode) or not system.is_mine(status) or status.st_mode & 0o077:
-        _warn(f"{place} is not a directory of yours that is closed to all others (mode 0700)")
+        _warn(f"{path} is not a directory of yours that is closed to all others (mode 0700)")
         return None
-    return place
+    return path
 
 
 def read(build: str, key: str) -> bytes | None:
     """Return what was written under a key; None if there is nothing, or if it is damaged."""
-    place = directory()
-    if place is None:
+    path = directory()
+    if path is None:
         return None
     try:
-        content = (place / build / key).read_bytes()
+        content = (path / build / key).read_bytes()
     except OSError:
         return None
     digest, payload = content[:_DIGEST], content[_DIGEST:]
@@ -60,30 +60,30 @@ def read(build: str, key: str) -> bytes | None:
 
 def write(build: str, key: str, payload: bytes) -> None:
     """Write a payload under a key; a failure to do so is no error."""
-    place = directory()
-    if place is None:
+    path = directory()
+    if path is None:
         return
     temporary = None
     try:
-        _open_build(place / build)
-        descriptor, temporary = tempfile.mkstemp(dir=place / build, prefix=_UNFINISHED)
+        _open_build(path / build)
+        descriptor, temporary = tempfile.mkstemp(dir=path / build, prefix=_UNFINISHED)
         with os.fdopen(descriptor, "wb") as out:
             out.write(_digest(key, payload))
             out.write(payload)
-        Path(temporary).replace(place / build / key)
+        Path(temporary).replace(path / build / key)
     except OSError as error:
         # Another process may have removed the build meanwhile.
         if not isinstance(error, FileNotFoundError):
-            _warn(f"{place}: {error.strerror}")
+            _warn(f"{path}: {error.strerror}")
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
 def remove(build: str, key: str) -> None:
     """Remove what was written under a key, if anything was."""
-    place = directory()
-    if place is not None:
-        (place / build / key).unlink(missing_ok=True)
+    path = directory()
+    if path is not None:
+        (path / build / key).unlink(missing_ok=True)
 
 
 def size() -> tuple[int, int]:

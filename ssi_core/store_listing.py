@@ -91,11 +91,11 @@ def _is_current(code: Mapping[str, str]) -> bool | None:
 def ancestors(wanted: Iterable[Stored], everything: Iterable[Stored]) -> set[Path]:
     """Return the places of artefacts and of all that they were made from."""
     by_key = {one.key: one for one in everything if one.key}
-    waiting, places = list(wanted), set()
+    waiting, paths = list(wanted), set()
     while waiting:
         one = waiting.pop()
-        if one.path in places:
+        if one.path in paths:
             continue
-        places.add(one.path)
+        paths.add(one.path)
         waiting += [by_key[key] for key in one.parents.values() if key in by_key]
-    return places
+    return paths

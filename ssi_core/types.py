@@ -317,9 +317,9 @@ class Report:
     bounds : mapping
         Measure -> the largest value that a perfect ranking would reach.
     slices : DataFrame or None
-        Polars frame of `evaluation.slices.measured`; None: of an earlier version.
+        Polars frame of `evaluation.slices.measured`; None: no slice was measured.
     candidates : str or None
-        The documents that a query was ranked over, in words; None: of an earlier version.
+        The documents that a query was ranked over, in words; None: it is not known.
     """
 
     per_query: pl.DataFrame

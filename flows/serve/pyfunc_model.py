@@ -36,18 +36,17 @@ def signature() -> Any:
 
 
 def check_sealed(path: Path) -> None:
-    """Compare a model of MLflow with its manifest; one of an earlier version has none.
+    """Compare a model of MLflow with its manifest.
 
     Raises
     ------
     BadInput
-        A file is not as it was written.
+        A file, or the manifest, is not as it was written.
     """
     from ssi_core import integrity
 
     again = "Restore a backup (ssi ops restore), or train the row again."
-    if (path / SEALED).exists():
-        integrity.open_sealed(path, SEALED, "model of MLflow", again)
+    integrity.open_sealed(path, SEALED, "model of MLflow", again)
 
 
 class RankedSearch(PythonModel):  # type: ignore[misc]

@@ -163,18 +163,18 @@ def _found(contents: Contents, *, is_database: bool) -> Iterator[tuple[str, Path
     skipped = {f"{HOME}/{name}" for name in left_out}
     for top, base in ((MLRUNS, environment.root() / MLRUNS), (HOME, environment.home())):
         for directory, below, names in os.walk(base):
-            place = PurePosixPath(top, Path(directory).relative_to(base).as_posix())
-            below[:] = sorted(n for n in below if str(place / n) not in skipped and not _passes(n))
+            folder = PurePosixPath(top, Path(directory).relative_to(base).as_posix())
+            below[:] = sorted(n for n in below if str(folder / n) not in skipped and not _passes(n))
             links = [name for name in below if Path(directory, name).is_symlink()]
             for name in sorted([*links, *names]):
                 path = Path(directory, name)
-                if str(place / name) in skipped or _passes(name):
+                if str(folder / name) in skipped or _passes(name):
                     continue
                 is_plain = not path.is_symlink() and stat.S_ISREG(path.lstat().st_mode)
-                if not is_plain or not is_saved(place / name):
-                    contents.left_out.append(str(place / name))
+                if not is_plain or not is_saved(folder / name):
+                    contents.left_out.append(str(folder / name))
                 elif (path.suffix == ".db") == is_database:
-                    yield str(place / name), path
+                    yield str(folder / name), path
 
 
 def is_saved(name: PurePosixPath) -> bool:

@@ -214,7 +214,7 @@ def _contents(text: bytes, archive: Path) -> Contents:
         what = f"of its {MANIFEST}, {strict.cut(strict.faults(error))}"
         raise _damaged(archive, what) from None
     for name in [name for name in contents.files if not is_saved(PurePosixPath(name))]:
-        # Of an earlier version, whose backups held the database of Prefect, or of a stranger.
+        # No backup of ours holds such a file: the archive is a stranger's.
         del contents.files[name]
         contents.left_out.append(name)
     return contents

@@ -47,7 +47,7 @@ class Source(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _several(cls, values: Any) -> Any:
-        """Take a single text or path for a list of one."""
+        """Wrap a single text or path in a tuple, where a field takes several."""
         if not isinstance(values, Mapping):
             return values
         lists = {name for name, field in cls.model_fields.items() if _is_list(field.annotation)}

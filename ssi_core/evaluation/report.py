@@ -48,17 +48,13 @@ def load_report(directory: Path) -> Report:
             name: {k: math.nan if v is None else float(v) for k, v in rest[name].items()}
             for name in ("means", "errors", "bounds")
         }
-        sliced = _SLICES in rest.get("files", {_SLICES}) and (directory / _SLICES).exists()
+        sliced = _SLICES in rest["files"]
         slices = pl.read_parquet(directory / _SLICES, glob=False) if sliced else None
-        candidates = rest.get("candidates")
-        return Report(per_query, **numbers, slices=slices, candidates=candidates)
+        return Report(per_query, **numbers, slices=slices, candidates=rest["candidates"])
 
 
 def _facts(directory: Path, again: str) -> dict[str, Any]:
     """Return the content of ``report.json`` after a check of the tables."""
-    rest = files.read_object(directory / _REST, again)
-    if rest.keys() <= {"means", "errors", "bounds", "candidates"}:  # MLflow keeps older ones
-        return rest
     facts = integrity.read_manifest(directory, _REST, again)
     integrity.check_directory(directory, _REST, facts["files"], again)
     return facts

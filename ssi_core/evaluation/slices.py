@@ -182,7 +182,7 @@ def summary(frames: Sequence[pl.DataFrame]) -> dict[str, dict[str, float]]:
 
 
 def of_reports(reports: Sequence[Report]) -> dict[str, dict[str, float]]:
-    """Average the slices of the seeds of a row; empty for reports of an earlier version."""
+    """Average the slices of the seeds of a row; empty for reports without slices."""
     frames = [report.slices for report in reports if report.slices is not None]
     return summary(frames) if frames else {}
 

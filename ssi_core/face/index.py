@@ -93,9 +93,9 @@ class Index:
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
         named = None if out is None else Path(out)
-        place = store.place_of(KIND, store.key_of(KIND, stored(storage), parents), named)
-        is_made = (place / store.MANIFEST).is_file()
-        if not is_made or not _is_of(store.read(place, KIND), parents, storage):
+        path = store.place_of(KIND, store.key_of(KIND, stored(storage), parents), named)
+        is_made = (path / store.MANIFEST).is_file()
+        if not is_made or not _is_of(store.read(path, KIND), parents, storage):
             if isinstance(docs, Task):
                 texts, parts = docs.data.documents, raw_texts(docs.path)
                 names = names_of_task(docs.path)
@@ -109,14 +109,14 @@ class Index:
                 build_index(
                     fitted,
                     texts,
-                    place,
+                    path,
                     parents=parents,
                     texts=parts,
                     names=names,
                     storage=storage,
                     progress=on_progress,
                 )
-        return cls(searcher.Searcher(fitted, open_index(place)))
+        return cls(searcher.Searcher(fitted, open_index(path)))
 
     def __len__(self) -> int:
         return len(self._searcher.index)

@@ -13,7 +13,7 @@ from ssi_core import integrity
 
 
 @contextmanager
-def once(place: Path, manifest: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+def once(path: Path, manifest: str) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Write a directory that gets its name when it is whole, however often it is written.
 
     The body fills the directory, and what its manifest tells. Where another process was first, its
@@ -21,25 +21,25 @@ def once(place: Path, manifest: str) -> Iterator[tuple[Path, dict[str, Any]]]:
 
     Parameters
     ----------
-    place : Path
+    path : Path
         Name of the directory.
     manifest : str
         Name of its manifest, see `integrity.seal_directory`.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = _draft_of(place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = _draft_of(path)
     draft.mkdir()
     facts: dict[str, Any] = {}
     try:
         yield draft, facts
         integrity.seal_directory(draft, manifest, facts)
         try:
-            draft.rename(place)
+            draft.rename(path)
         except OSError:
-            if not (place / manifest).is_file():
+            if not (path / manifest).is_file():
                 raise
         else:
-            integrity.sync_names(place.parent)
+            integrity.sync_names(path.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

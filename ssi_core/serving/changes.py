@@ -25,8 +25,6 @@ from ssi_core.types import BadInput, Refused
 FILE = "documents.db"
 """Name of the file of a service, unless it is given another."""
 _VERSION = 3
-_WITHOUT_DIGESTS = 2
-"""An earlier version, whose rows have no digests and no headings."""
 _COLUMNS = "id, title, text, url, headings"
 _TABLES = """
 BEGIN IMMEDIATE;
@@ -75,7 +73,7 @@ class Changes:
     Raises
     ------
     BadInput
-        The file is no such file, or one of a later version.
+        The file is no such file, or one of another version.
     Refused
         It cannot be written: a full disk, a missing permission.
     """
@@ -88,12 +86,8 @@ class Changes:
             path.touch(private.FILE)
         with self._connection() as connection:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version in (0, _WITHOUT_DIGESTS):
+            if version == 0:
                 connection.executescript(_TABLES)
-                if version == _WITHOUT_DIGESTS:
-                    before = connection.execute("SELECT id, title, text, url, '' FROM documents")
-                    self._write(connection, before.fetchall())
-                    connection.execute("DROP TABLE documents")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
             elif version != _VERSION:
                 raise BadInput(

@@ -139,14 +139,14 @@ def open_auxiliary(task: Task, path: Path, kinds: tuple[str, ...]) -> Task:
 
 
 def _open(task: Task, path: Path, kind: str) -> Task:
-    place = place_of(path, kind)
+    directory = place_of(path, kind)
     return replace(
         task,
-        queries=load_queries(place, task.documents),
-        train=load_pairs(place, SPLITS[TRAIN]),
-        valid=load_pairs(place, SPLITS[VALID]),
+        queries=load_queries(directory, task.documents),
+        train=load_pairs(directory, SPLITS[TRAIN]),
+        valid=load_pairs(directory, SPLITS[VALID]),
         test=Pairs.of(()),
-        exclude=load_exclude(place, len(task.documents)),
+        exclude=load_exclude(directory, len(task.documents)),
         auxiliary={},
         folds=(),
         key=f"{task.key} {kind}",

@@ -81,20 +81,20 @@ def counted_texts(
     short: Sequence[Path] = (),
 ) -> Iterator[Counted]:
     """Count the texts of a side for a view; yield their batches in the order of the texts."""
-    place = builder.building.work(f"counted-{view}-{side}").absolute()
+    directory = builder.building.work(f"counted-{view}-{side}").absolute()
     mask = None
     if kept is not None:
-        mask = place / _KEPT
+        mask = directory / _KEPT
         np.save(mask, kept, allow_pickle=False)
     files = [
         path.absolute() for path in builder.collection.parts(builder.collection.table_of(side))
     ]
     first, parts = 0, []
     for file, of_file in zip_longest(files, [path.absolute() for path in short]):
-        parts.append(TextPart(file, mask, first, language, place / file.stem, of_file))
+        parts.append(TextPart(file, mask, first, language, directory / file.stem, of_file))
         if mask is not None:
             first += pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-    stage: Stage[TextPart, None] = Stage("count words", count_part, place, files)
+    stage: Stage[TextPart, None] = Stage("count words", count_part, directory, files)
     with run_parts(stage, parts, builder.where) as ended:
         for number, done in enumerate(ended, 1):
             done.result()

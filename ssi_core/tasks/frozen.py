@@ -22,7 +22,7 @@ from ssi_core import files, store
 from ssi_core.collection import LABELS, TRANSLATION
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.tasks.kinds import LINK_OF_TRANSLATION
-from ssi_core.tasks.labels import languages_of, read_labels
+from ssi_core.tasks.labels import read_labels
 from ssi_core.tasks.linked import Linked, Side, number_of, read_linked
 from ssi_core.tasks.pairs import keys
 from ssi_core.tasks.reading import texts_at
@@ -285,20 +285,15 @@ def _exclude(
 
 
 def raw_of(frozen: Path) -> Raw:
-    """Open the texts of a frozen set; of an earlier version it knows no label but languages."""
+    """Open the texts of a frozen set, with their labels."""
     artefact = store.read(Path(frozen), KIND)
     queries, documents, _ = _read(artefact)
-    kept = artefact.path / _LABELS
     with files.reading(artefact.path, _AGAIN):
-        if kept.exists():
-            every = pl.read_parquet(kept, glob=False)
-            labels = {
-                name: every.filter(pl.col("side") == name).select(*LABELS)
-                for name in ("query", "document")
-            }
-        else:
-            sides = {"query": queries, "document": documents}
-            labels = {name: languages_of(texts) for name, texts in sides.items()}
+        every = pl.read_parquet(artefact.path / _LABELS, glob=False)
+        labels = {
+            name: every.filter(pl.col("side") == name).select(*LABELS)
+            for name in ("query", "document")
+        }
     return Raw(queries, documents, labels)
 
 

@@ -45,8 +45,8 @@ def by_field(rows: TextMatrix, fields: int) -> tuple[TextMatrix, TextMatrix, Tex
 
 
 def _sum(rows: TextMatrix, text: Int32, kept: NDArray[np.bool_], n: int) -> TextMatrix:
-    places = (text[kept], rows.indices[kept])
-    summed = sparse.coo_array((rows.data[kept], places), shape=(n, rows.shape[1])).tocsr()
+    entries = (text[kept], rows.indices[kept])
+    summed = sparse.coo_array((rows.data[kept], entries), shape=(n, rows.shape[1])).tocsr()
     summed.sort_indices()
     return summed
 
@@ -54,8 +54,8 @@ def _sum(rows: TextMatrix, text: Int32, kept: NDArray[np.bool_], n: int) -> Text
 def of_field(short: TextMatrix, field: str) -> TextMatrix:
     """Return the counts of one short field, CSR float32 (n, words)."""
     words = short.shape[1] // len(names.SHORT)
-    place = names.SHORT.index(field)
-    kept = short.indices // words == place
+    number = names.SHORT.index(field)
+    kept = short.indices // words == number
     ends = np.concatenate([[0], np.cumsum(kept)]).astype(short.indptr.dtype)
-    parts = short.data[kept], (short.indices[kept] - place * words).astype(np.int32)
+    parts = short.data[kept], (short.indices[kept] - number * words).astype(np.int32)
     return sparse.csr_array((*parts, ends[short.indptr]), shape=(short.shape[0], words))

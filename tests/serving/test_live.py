@@ -115,20 +115,6 @@ def test_changes_are_there_after_a_restart(tmp_path):
     assert again.read() == ([ALL[0], Document("d1", "紅葉", "京都の紅葉 \x00")], ["d2", "d9"])
 
 
-def test_a_file_without_digests_gets_them(tmp_path):
-    path = tmp_path / "documents.db"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(
-            "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, text TEXT, url TEXT) "
-            "WITHOUT ROWID"
-        )
-        rows = [("a", "A", "text", None), ("b", None, None, None)]
-        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
-        connection.execute("PRAGMA user_version = 2")
-    assert Changes(path).read() == ([Document("a", "A", "text")], ["b"])
-    assert Changes(path).read() == ([Document("a", "A", "text")], ["b"])
-
-
 def damaged(path, statement):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(statement)

@@ -159,7 +159,7 @@ def _summed(parts: list[pl.DataFrame], keys: list[str], values: list[str]) -> pl
 
 
 def as_quarantined(rows: pl.DataFrame, file: str | Sequence[str]) -> pl.DataFrame:
-    """Rows that were read well, with category and reason, in the schema of the quarantine."""
+    """Return rows that were read, with a category and a reason, in the schema of the quarantine."""
     if isinstance(file, str):
         name = pl.lit(file)
     else:

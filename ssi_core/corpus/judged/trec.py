@@ -127,21 +127,21 @@ def read_topics(path: Path, fields: Sequence[str] = ("title",)) -> Iterator[tupl
     """
     text = "".join(text_lines(path))
     if "<top>" not in text.lower():
-        for place, line in enumerate(text.splitlines(), 1):
+        for row, line in enumerate(text.splitlines(), 1):
             number, tab, words = line.partition("\t")
             if line.strip() and not tab:
                 raise BadInput(
-                    f"{path}: line {place} is {line[:60]!r}, expected <top> or a number, a tab and "
+                    f"{path}: line {row} is {line[:60]!r}, expected <top> or a number, a tab and "
                     "the words of a query."
                 )
             if tab:
                 yield number_of(number.strip()), words.strip()
         return
-    for place, topic in enumerate(re.split(r"<top>", text, flags=re.IGNORECASE)[1:], 1):
+    for position, topic in enumerate(re.split(r"<top>", text, flags=re.IGNORECASE)[1:], 1):
         fields_of = _FIELD.findall(topic)
         values = {name.lower(): " ".join(_plain(words).split()) for name, words in fields_of}
         if not values.get("num"):
-            raise BadInput(f"{path}: topic {place} has no <num>. Restore the published file.")
+            raise BadInput(f"{path}: topic {position} has no <num>. Restore the published file.")
         yield number_of(values["num"]), " ".join(values.get(field, "") for field in fields)
 
 
@@ -157,15 +157,15 @@ def number_of(name: str) -> str:
 def read_qrels(path: Path) -> pl.DataFrame:
     """Return the judgements of a file: ``query``, ``document`` and ``grade``."""
     rows = []
-    for place, line in enumerate(text_lines(path), 1):
+    for number, line in enumerate(text_lines(path), 1):
         columns = line.split()
         if not columns:
             continue
         grade = read_grade(columns[-1])
         if len(columns) != 4 or grade is None:
             raise BadInput(
-                f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
-                "document and a grade. Restore the published file."
+                f"{path}: line {number} is {line.strip()[:60]!r}, expected a query, an iteration, "
+                "a document and a grade. Restore the published file."
             )
         rows.append((columns[0], columns[2], grade))
     schema = {"query": pl.String, "document": pl.String, "grade": pl.Float32}

@@ -95,20 +95,20 @@ class Site:
         path = unquote(url.path)
         if not path:
             return WITHIN, None
-        place = _place(source, path)
-        page = self._at(place)
-        if page is None and path.startswith("/") and place.count("/"):
-            page = self._pages.get(place.partition("/")[2])
+        target = _place(source, path)
+        page = self._at(target)
+        if page is None and path.startswith("/") and target.count("/"):
+            page = self._pages.get(target.partition("/")[2])
         if page is None and "/" not in path:
             page = self._names.get(PurePosixPath(path).stem.lower())
         return NO_PAGE, page
 
-    def _at(self, place: str) -> str | None:
-        normal = _normal(place)
+    def _at(self, path: str) -> str | None:
+        normal = _normal(path)
         return (
-            self._pages.get(place)
-            or self._lower.get(place.lower())
-            or self._unnumbered.get(_without_numbers(place).lower())
+            self._pages.get(path)
+            or self._lower.get(path.lower())
+            or self._unnumbered.get(_without_numbers(path).lower())
             or self._aliases.get(normal.lower())
         )
 
@@ -127,8 +127,8 @@ def _normal(place: str) -> str:
     return str(path.parent if path.name.lower() in _INDEX else path)
 
 
-def _without_numbers(place: str) -> str:
-    return "/".join(_NUMBER.sub("", part) for part in place.split("/"))
+def _without_numbers(path: str) -> str:
+    return "/".join(_NUMBER.sub("", part) for part in path.split("/"))
 
 
 def _itself(page: PurePosixPath) -> list[str]:

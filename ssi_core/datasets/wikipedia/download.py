@@ -107,21 +107,21 @@ def _fetch(client: httpx.Client, url: str, part: Path, progress: Progress | None
         length = response.headers.get("Content-Length")
         missing = int(length) if length is not None else 0
         _require_space(part, missing)
-        place = start
+        position = start
         try:
             with part.open("r+b" if start else "wb") as file:
                 file.seek(start)
                 for block in response.iter_raw():
                     file.write(block)
-                    place += len(block)
+                    position += len(block)
                     if progress is not None and missing:
-                        done = place / (start + missing)
-                        progress(done, f"{place / 1e6:.1f} of {(start + missing) / 1e6:.1f} MB")
+                        done = position / (start + missing)
+                        progress(done, f"{position / 1e6:.1f} of {(start + missing) / 1e6:.1f} MB")
         except httpx.TransportError as error:
-            raise _Interrupted(str(error), advanced=place > start) from error
-        if place < start + missing:
-            reason = f"{start + missing - place} bytes are missing"
-            raise _Interrupted(reason, advanced=place > start)
+            raise _Interrupted(str(error), advanced=position > start) from error
+        if position < start + missing:
+            reason = f"{start + missing - position} bytes are missing"
+            raise _Interrupted(reason, advanced=position > start)
 
 
 def _sha1(path: Path) -> str:
@@ -172,20 +172,20 @@ def download_dump(
         raise ValueError(f"date={date!r}, expected YYYYMMDD or 'latest'")
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    place = f"{base_url.rstrip('/')}/{wiki}/{date}"
+    folder = f"{base_url.rstrip('/')}/{wiki}/{date}"
     dated = "(?:latest|[0-9]{8})" if date == "latest" else date
     name = rf"{wiki}-{dated}-pages-articles\.xml\.bz2"
     with (
         store.locked(directory / f"{wiki}-{date}"),
         httpx.Client(timeout=_TIMEOUT, headers=_AGENT, follow_redirects=True) as client,
     ):
-        sums = f"{place}/{wiki}-{date}-sha1sums.txt"
+        sums = f"{folder}/{wiki}-{date}-sha1sums.txt"
         file, digest = _persist(lambda: _checksum(client, sums, name), pause)
         path = directory / file
         if path.exists() and _sha1(path) == digest:
             return path
         part = path.with_name(path.name + ".part")
-        url = f"{place}/{wiki}-{date}-pages-articles.xml.bz2"
+        url = f"{folder}/{wiki}-{date}-pages-articles.xml.bz2"
         _persist(lambda: _fetch(client, url, part, progress), pause)
         actual = _sha1(part)
         if actual != digest:

@@ -98,16 +98,16 @@ def _write_documents(
     Returns what was read of the pages of each chunk, with the number of the part.
     """
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
-    places: dict[int, list[int]] = {}
+    rows_of: dict[int, list[int]] = {}
     numbers: dict[Path, int | None] = {}
-    for chunk, place in map(places_in, dropped):
-        places.setdefault(chunk, []).append(place)
+    for chunk, row in map(places_in, dropped):
+        rows_of.setdefault(chunk, []).append(row)
     with collection.text_writer(out) as documents:
         for number, count in enumerate(counts):
             part, next_part = read.part(TEXTS, number), documents.parts
-            if number in places:
+            if number in rows_of:
                 frame = pl.read_parquet(part, glob=False)
-                here = pl.int_range(pl.len()).is_in(places[number])
+                here = pl.int_range(pl.len()).is_in(rows_of[number])
                 documents.write(frame.filter(~here))
             elif count["rows"]:
                 documents.link(part, count["rows"])

@@ -8,7 +8,10 @@ from typing import Protocol
 import numpy as np
 
 from ssi_core.models.base import FitOptions, FittedModel, Judge
+from ssi_core.models.bilinear.trained import same_space
 from ssi_core.training.descend import Trainee, descend
+from ssi_core.types import BadInput, Task
+from ssi_core.views.names import COUNTS
 
 
 class Passing(Trainee, Protocol):
@@ -17,6 +20,20 @@ class Passing(Trainee, Protocol):
     def fitted(self) -> FittedModel:
         """Return the model as it stands, with the first of its variants."""
         ...
+
+
+def judge_of(task: Task, queries: int, options: FitOptions) -> Judge:
+    """Return what measures a model of counts on validation.
+
+    Raises
+    ------
+    BadInput
+        The task has no training pair, or its two sides are read in different words.
+    """
+    if len(task.train) == 0:
+        raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
+    same_space(task, COUNTS, "the words of queries and documents")
+    return options.judge(task, "valid", queries)
 
 
 def go_over(

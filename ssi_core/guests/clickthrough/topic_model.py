@@ -33,16 +33,15 @@ from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
-from ssi_core.guests.clickthrough.passes import go_over
+from ssi_core.guests.clickthrough.passes import go_over, judge_of
 from ssi_core.guests.clickthrough.unseen import Unseen, own_weights
 from ssi_core.kernels.sparse import Csr, csr
 from ssi_core.kernels.training.structs import read_only
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
-from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.resources import Cost, memory_available
 from ssi_core.scoring.vectors import Inner, Likelihood, Vectors
-from ssi_core.types import BadInput, Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View
+from ssi_core.types import Float32, Float64, Int32, Int64, Task, TextMatrix, Texts, View
 
 _VIEW = "counts"
 
@@ -119,10 +118,7 @@ class TopicModel(Model):
 
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train by EM; the pass and the mixture that are best on validation are kept."""
-        if len(task.train) == 0:
-            raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
-        same_space(task, _VIEW, "the words of queries and documents")
-        judge = options.judge(task, "valid", self.validation_queries)
+        judge = judge_of(task, self.validation_queries, options)
         path = options.checkpoint.parent if options.checkpoint else None
         training = Training(self, task, int(rng.integers(2**63)), judge, options.threads, path)
         return go_over(training, training.pairs, self.passes, judge, options)
@@ -282,7 +278,7 @@ class Training:
     def _part(
         self, phi: tuple[Float32, Float32], first: int, last: int
     ) -> tuple[float, list[Float64], Int64]:
-        """Do a part of the pairs: its objective, the counts of words, evaluations."""
+        """Return the objective of some pairs, the counts of their words, and the evaluations."""
         sums = [np.zeros(one.shape) for one in self._distinct()]
         evaluations = np.zeros(2, np.int64)
         likelihood, prior = em_pass(

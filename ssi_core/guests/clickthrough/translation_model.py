@@ -29,15 +29,14 @@ from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.estimator import Sizes
 from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.guests.clickthrough.kernels.translation import likelihoods, translate
-from ssi_core.guests.clickthrough.passes import go_over
+from ssi_core.guests.clickthrough.passes import go_over, judge_of
 from ssi_core.guests.clickthrough.unseen import Unseen, own_weights
 from ssi_core.kernels.sparse import csr
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
-from ssi_core.models.bilinear.trained import same_space
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.types import BadInput, Float64, Int32, Int64, Task, TextMatrix, Texts, View
+from ssi_core.types import Float64, Int32, Int64, Task, TextMatrix, Texts, View
 
 _VIEW = "counts"
 
@@ -87,10 +86,7 @@ class TranslationModel(Model):
 
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Train by EM; the pass and the mixture that are best on validation are kept."""
-        if len(task.train) == 0:
-            raise BadInput(f"task {task.path}: no training pair; nothing can be learnt from it.")
-        same_space(task, _VIEW, "the words of queries and documents")
-        judge = options.judge(task, "valid", self.validation_queries)
+        judge = judge_of(task, self.validation_queries, options)
         training = Training(self, task, judge, options.threads)
         return go_over(training, len(task.train), self.passes, judge, options)
 

@@ -124,8 +124,8 @@ class CoHashing(Thresholded):
     def project(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return the mean place of the words of each text."""
         sums = np.asarray(rows.sum(axis=1)).ravel()
-        places: Float64 = _inverse(sums)[:, None] * (rows @ arrays["weights"])
-        return places
+        projected: Float64 = _inverse(sums)[:, None] * (rows @ arrays["weights"])
+        return projected
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ class SpectralHashing(Hasher):
     ) -> tuple[Arrays, Bits, dict[str, Any]]:
         """Compute the components, their intervals, and the waves."""
         vectors = principal_components(rows, min(self.bits, *rows.shape), rng)
-        places = rows @ vectors
-        low, high = places.min(axis=0), places.max(axis=0)
+        projected = rows @ vectors
+        low, high = projected.min(axis=0), projected.max(axis=0)
         kept = high - low > _ZERO
         vectors, low, span = vectors[:, kept], low[kept], (high - low)[kept]
         if not kept.any():
@@ -203,8 +203,8 @@ class SpectralHashing(Hasher):
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return the height of each wave."""
-        places = (rows @ arrays["vectors"] - arrays["low"])[:, arrays["component"]]
-        heights: Float64 = np.sin(np.pi / 2 + arrays["frequency"] * places)
+        projected = (rows @ arrays["vectors"] - arrays["low"])[:, arrays["component"]]
+        heights: Float64 = np.sin(np.pi / 2 + arrays["frequency"] * projected)
         return heights
 
 
@@ -236,16 +236,16 @@ class IterativeQuantisation(Hasher):
         _check_rank(rows, self.bits, self.name)
         vectors = principal_components(rows, self.bits, rng)
         mean = np.asarray(rows.mean(axis=0)).ravel() @ vectors
-        places = rows @ vectors - mean
+        projected = rows @ vectors - mean
         rotation = np.linalg.qr(rng.standard_normal((self.bits, self.bits)))[0]
         for _ in range(self.rounds):
-            signs = np.where(places @ rotation > 0, 1.0, -1.0)
-            left, _, right = np.linalg.svd(signs.T @ places)
+            signs = np.where(projected @ rotation > 0, 1.0, -1.0)
+            left, _, right = np.linalg.svd(signs.T @ projected)
             rotation = (left @ right).T
         weights = vectors @ rotation
         arrays = {"weights": weights, "thresholds": mean @ rotation}
         bits = self.decide(arrays, rows) > 0
-        loss = float(np.square(np.where(bits, 1.0, -1.0) - places @ rotation).mean())
+        loss = float(np.square(np.where(bits, 1.0, -1.0) - projected @ rotation).mean())
         balance = [float(share) for share in bits.mean(axis=0)]
         return arrays, bits, {"balance": balance, "loss": loss}
 
@@ -258,8 +258,8 @@ class IterativeQuantisation(Hasher):
 
     def decide(self, arrays: Arrays, rows: sparse.csr_array) -> Float64:
         """Return ``(x - mean) W R``."""
-        places: Float64 = rows @ arrays["weights"] - arrays["thresholds"]
-        return places
+        projected: Float64 = rows @ arrays["weights"] - arrays["thresholds"]
+        return projected
 
 
 def principal_components(rows: sparse.csr_array, count: int, rng: np.random.Generator) -> Float64:

@@ -90,12 +90,12 @@ class Judged:
 
 def pairs_of(feeds: Sequence[Feed], topics: Sequence[str], scores: Scores, seed: int) -> Pairs:
     """Return the pairs that have a score, with their relevance and the folds of topics."""
-    place = {topic: number for number, topic in enumerate(topics)}
+    column_of = {topic: number for number, topic in enumerate(topics)}
     relevant = np.zeros((len(feeds), len(topics)), np.bool_)
     for number, feed in enumerate(feeds):
         for topic in feed.topics:
-            if topic in place:
-                relevant[number, place[topic]] = True
+            if topic in column_of:
+                relevant[number, column_of[topic]] = True
     rows = np.flatnonzero(np.diff(scores.values.indptr))
     order = np.random.default_rng(seed).permutation(len(topics))
     fold_of = np.empty(len(topics), np.int64)
@@ -226,10 +226,10 @@ def compare(
     pairs = pairs_of(feeds, topics, scores, seed)
     judged: dict[tuple[str, int], Judged] = {}
     runs: dict[str, str] = {}
-    for place, elements in enumerate(SETS):
+    for number, elements in enumerate(SETS):
         label = "+".join(elements)
         if progress is not None:
-            progress(0.5 + place / len(SETS) / 2, label)
+            progress(0.5 + number / len(SETS) / 2, label)
         given = {"entries": ",".join(map(str, entries)), "match": match, "seed": seed}
         with nullcontext() if recorded is None else recorded(label, given) as run:
             for n in entries if _ENTRIES & set(elements) else (0,):
@@ -342,5 +342,5 @@ def _add_tests(
         p = paired_randomisation(ours, theirs, rounds=rounds_of(len(best) + 1))
         row["test"] = {"difference": float(np.mean(ours - theirs)), "p": p}
         pending.append((row["test"], p))
-    for (place, _), adjusted in zip(pending, holm([p for _, p in pending]), strict=True):
-        place["p_holm"] = float(adjusted)
+    for (cell, _), adjusted in zip(pending, holm([p for _, p in pending]), strict=True):
+        cell["p_holm"] = float(adjusted)

@@ -199,8 +199,8 @@ def _chosen(
     """Return the settings of the highest mean AUC on validation, and those of all."""
     numbers = list(fitted) if _WITH_CLUSTERS & set(parts) else list(fitted)[:1]
     curve: list[dict[str, float]] = []
-    for place, (k, C) in enumerate(product(numbers, weights)):
-        on_progress(place / (len(numbers) * len(weights)) / 2, f"{k} clusters, C {C:g}")
+    for number, (k, C) in enumerate(product(numbers, weights)):
+        on_progress(number / (len(numbers) * len(weights)) / 2, f"{k} clusters, C {C:g}")
         train = features(fitted[k], divided.train.counts, parts)
         valid = features(fitted[k], divided.valid.counts, parts)
         areas = _areas(train, divided.train, valid, divided.valid, drawn, C)
@@ -220,9 +220,9 @@ def _areas(
 ) -> Float64:
     """Return the AUC of the model of each target on a side, float64 (targets,)."""
     areas = np.empty(len(targets))
-    for place, target in enumerate(targets):
-        if on_progress is not None and place % 20 == 0:
-            on_progress(place / len(targets))
+    for number, target in enumerate(targets):
+        if on_progress is not None and number % 20 == 0:
+            on_progress(number / len(targets))
         clicked = learnt.clicked[:, target]
         scores = np.zeros(len(side))
         if not clicked.all():
@@ -230,7 +230,7 @@ def _areas(
             model = linear.LogisticRegression(C=C, solver="lbfgs", max_iter=2000)
             model.fit(train, clicked)
             scores = rows @ model.coef_[0]
-        areas[place] = auc(scores, side.clicked[:, target])
+        areas[number] = auc(scores, side.clicked[:, target])
     return areas
 
 
@@ -266,5 +266,5 @@ def _add_tests(
                 "p": p,
             }
             pending.append((row["bands"][band], p))
-    for (place, _), adjusted in zip(pending, holm([p for _, p in pending]), strict=True):
-        place["p_holm"] = float(adjusted)
+    for (cell, _), adjusted in zip(pending, holm([p for _, p in pending]), strict=True):
+        cell["p_holm"] = float(adjusted)

@@ -136,9 +136,9 @@ def counts_of(
         Columns ``user`` and ``token``, of the users and columns alone.
     """
     known = tokens.group_by("user", "token").len().sort("user", "token")
-    place = _places(known["user"], users), _places(known["token"], columns)
+    entries = _places(known["user"], users), _places(known["token"], columns)
     values = known["len"].to_numpy().astype(np.float64)
-    counts = sparse.csr_array((values, place), shape=(len(users), len(columns)))
+    counts = sparse.csr_array((values, entries), shape=(len(users), len(columns)))
     counts.sort_indices()
     return counts
 
@@ -146,8 +146,8 @@ def counts_of(
 def _bounds(clicks: pl.DataFrame) -> Mapping[str, object]:
     """Return the moment at which each side ends; the last one has no end."""
     first = clicks.group_by("user").agg(pl.col("timestamp").min())["timestamp"].sort()
-    places = [min(len(first) - 1, int(share * len(first))) for share in _SHARES]
-    return dict(zip(SIDES, (first[position] for position in places), strict=False))
+    starts = [min(len(first) - 1, int(share * len(first))) for share in _SHARES]
+    return dict(zip(SIDES, (first[position] for position in starts), strict=False))
 
 
 def _moments(
@@ -183,5 +183,5 @@ def _frequent(rows: pl.DataFrame, column: str, least: int) -> tuple[str, ...]:
 
 
 def _places(values: pl.Series, names: tuple[str, ...]) -> NDArray[np.int64]:
-    place = dict(zip(names, range(len(names)), strict=True))
-    return np.array([place[value] for value in values], np.int64)
+    number_of = dict(zip(names, range(len(names)), strict=True))
+    return np.array([number_of[value] for value in values], np.int64)

@@ -127,12 +127,12 @@ def _sides_of(path: Path, progress: Progress | None) -> Iterator[tuple[str, Pair
     if path.is_dir():
         names = {f"{side}.txt" for side in SIDES}
         skipped: Counter[str] = Counter()
-        places = [file for file in walk(path, skipped) if file.name in names]
+        found = [file for file in walk(path, skipped) if file.name in names]
         tell_left_out(path, skipped)
-        places = [file for file in places if file.parent.parent == path]
-        for number, file in enumerate(places):
+        found = [file for file in found if file.parent.parent == path]
+        for number, file in enumerate(found):
             if progress is not None:
-                progress(number / len(places), str(file.relative_to(path)))
+                progress(number / len(found), str(file.relative_to(path)))
             yield f"{file.parent.name}/{file.name}", read_letor(file)
         return
     if not path.is_file():
@@ -153,14 +153,14 @@ def pad(features: PairFeatures, names: tuple[str, ...], where: str) -> PairFeatu
     """
     if features.names == names:
         return features
-    places = {name: position for position, name in enumerate(names)}
-    if unknown := [name for name in features.names if name not in places]:
+    position_of = {name: position for position, name in enumerate(names)}
+    if unknown := [name for name in features.names if name not in position_of]:
         raise BadInput(
             f"{where}: feature {unknown[0]!r} is unknown: {len(names)} are known, from "
             f"{names[0]!r} to {names[-1]!r}. Use files with the same features."
         )
     values = np.zeros((len(features), len(names)))
-    values[:, [places[name] for name in features.names]] = features.values
+    values[:, [position_of[name] for name in features.names]] = features.values
     return features.with_values(values, names)
 
 

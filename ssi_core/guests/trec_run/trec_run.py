@@ -212,8 +212,8 @@ def _numbered(ids: pl.Series) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
     distinct = ids.unique()
     digests = _digests(distinct)
     order = np.argsort(digests, kind="stable")
-    places = pl.DataFrame({"id": distinct.gather(order), "place": np.arange(len(order))})
-    joined = pl.DataFrame({"id": ids}).join(places, on="id", maintain_order="left")
+    positions = pl.DataFrame({"id": distinct.gather(order), "place": np.arange(len(order))})
+    joined = pl.DataFrame({"id": ids}).join(positions, on="id", maintain_order="left")
     return digests[order], joined["place"].to_numpy()
 
 

@@ -124,7 +124,7 @@ def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tm
     assert ssi(cli, ["lab", "evaluate", run, "--task", str(tmp_path / "task"), "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)["metrics"]
     assert measured["test/map"] == pytest.approx(report.means["map"])
-    # A run of earlier versions has the first fold alone.
+    # Files of a fold may be lost.
     shutil.rmtree(tracking.fold_directory(run, 2))
     with pytest.raises(BadInput, match=r"no model of fold 2: .*Train the row again"):
         tracking.fold_directory(run, 2)

@@ -111,7 +111,7 @@ def pytest_configure(config):
     migration.make = once(migration.make)
 
 
-LONGEST = ("test_every_model", "test_retrain", "test_sweep", "test_relocation", "test_across")
+LONGEST = ("test_every_model", "test_retrain", "test_relocation", "test_across")
 """Files that begin first, so that no worker is left alone with one of them."""
 
 

@@ -112,7 +112,7 @@ def test_the_projection_is_the_nearest_with_equal_shares(seed):
     np.testing.assert_allclose(projected.sum(axis=1), 1)
     assert np.abs(((counts * signs)[:, None] * projected).sum(axis=0)).max() <= 1e-4
     naive = (counts[:, None] * projected * np.log(projected / posteriors)).sum()
-    assert divergence == pytest.approx(naive, abs=1e-4)
+    assert divergence == pytest.approx(naive, abs=1e-9)
 
     def dual(multipliers):
         tilted = posteriors * np.exp(-np.outer(signs, multipliers))

@@ -237,7 +237,7 @@ class Template:
         result, words = self._results.named(expression, self._name)
         text = result.figure(words, unit)
         measure = next((word for word in words[1:] if word in TITLES), None)
-        if measure and "paper" not in words:
+        if measure and words[0].startswith('"') and "paper" not in words:
             self._used[result.name, words[0].strip('"')] = result
             self._measures[measure] = None
         return text.replace("*", r"\*")

@@ -110,9 +110,9 @@ class TopicsAndTranslations(Parts):
         words = translations.model.vectors(translations, texts, side).sparse
         assert words is not None
         rows = (translated * np.expm1(words.data, dtype=np.float64), words.indices, words.indptr)
-        mixed = sparse.csr_array(rows, shape=words.shape)
+        mixed: TextMatrix = sparse.csr_array(rows, shape=words.shape)
         if of_topics.sparse is not None:
-            mixed += (1 - translated) * of_topics.sparse
+            mixed = mixed + (1 - translated) * of_topics.sparse
             mixed.sort_indices()
         assert of_topics.dense is not None
         return Inner(mixed.astype(np.float32), of_topics.dense * np.float32(1 - translated))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ssi_core import resources
+from ssi_core.arrays import CSR_PARTS
 from ssi_core.models.base import FittedModel
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Several, Vectors
@@ -58,7 +59,9 @@ def _are_words(parts: Sequence[Vectors], texts: Texts, views: Sequence[str]) -> 
     if len(parts) != 1 or len(views) != 1 or parts[0].sparse is None:
         return False
     sparse, words = parts[0].sparse, texts.matrix(views[0])
-    return sparse.shape == words.shape and (sparse != words).nnz == 0
+    return sparse.shape == words.shape and all(
+        np.array_equal(getattr(sparse, one), getattr(words, one)) for one in CSR_PARTS
+    )
 
 
 def require_index(

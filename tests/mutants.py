@@ -1,9 +1,10 @@
 """Mutants: one small change of the code each, which the tests of its room should notice.
 
 Places are drawn by a seed over all files, by their lines of code; an operator of cosmic-ray changes
-one place in a copy of the tree. The tests nearest to the file run on each of them first, then
-those of the interface and of its room on those that are left. A test that fails, or does not end in
-time, must pass without the change. A kernel that is changed is compiled anew.
+one place in a copy of the tree. The tests nearest to the file run on each of them first; those of
+other rooms that import it, of the interface and of its room on those that are left. A test that
+fails, or does not end in time, must pass without the change. A kernel that is changed is compiled
+anew.
 
     python -m tests.mutants --number 150 --out mutants.jsonl
 
@@ -160,7 +161,11 @@ def draw(number: int, seed: int) -> list[Mutant]:
 
 
 def nearest(path: str) -> list[list[str]]:
-    """Return the tests to run for a file: those that import it, those of its room; or else all."""
+    """Return the tests to run for a file: those that import it, those of its room; or else all.
+
+    Those of the room that import it come first, then those that import it elsewhere, then those of
+    the interface.
+    """
     file = Path(path)
     module = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
     parent, _, name = module.rpartition(".")
@@ -171,10 +176,12 @@ def nearest(path: str) -> list[list[str]]:
     room = room_of(file)
     folder = ROOT / TESTS_OF.get(room, f"tests/{room.removeprefix('ssi_core/')}")
     alone = room in ("ssi_core", "flows")  # files that are in no room
-    tests = sorted((ROOT / "tests" if alone else folder).rglob("test_*.py"))
-    close = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
-    close.sort(key=lambda test: test.stem != f"test_{file.stem}")
-    stages = [[test.relative_to(ROOT).as_posix() for test in close]]
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    importing = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
+    importing.sort(key=lambda test: test.stem != f"test_{file.stem}")
+    close = [test for test in importing if alone or folder in test.parents]
+    elsewhere = [test for test in importing if test not in close]
+    stages = [[test.relative_to(ROOT).as_posix() for test in tests] for tests in (close, elsewhere)]
     stages.append([test for start, test in CONTRACTS.items() if path.startswith(start)])
     single = ROOT / f"tests/test_{Path(room).name}.py"
     if not alone:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ssi_core import resources
+from ssi_core.arrays import CSR_PARTS
 from ssi_core.models.base import FittedModel
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Several, Vectors
@@ -34,7 +35,8 @@ def index_cost(
     A block of documents takes its rows of words, sparse vectors four times (while they are
     weighed in float64), and dense ones twice.
     """
-    n = len(documents)
+    if not (n := len(documents)):
+        return Cost(0, 0)
     some = documents.take(np.unique(np.linspace(0, n - 1, _LOOKED_AT, dtype=np.int64)))
     vectors = fitted.embed_documents(some)
     parts = vectors.parts if isinstance(vectors, Several) else (vectors,)
@@ -43,21 +45,23 @@ def index_cost(
     seen = sum(some.matrix(view).nnz for view in fitted.document_views)
     kept = sum(part.sparse.nnz for part in parts if part.sparse is not None)
     sparse = int(kept / max(1, seen) * read)
-    other = words and not _is_kept(some, fitted.document_views, parts)
+    other = words and not _are_words(parts, some, [*fitted.document_views])
     names = sum(int(one.str.len_bytes().sum()) for one in (some.ids, some.titles))
     rest = n * (_ROW + names // len(some))
     size = 2 if storage == "float16" else 4
-    block = min(1.0, _BLOCK / max(1, n))
+    block = min(1.0, _BLOCK / n)
     memory = int(block * (8 * read + 4 * 8 * sparse + 2 * 4 * dense + rest))
     return Cost(memory, size * dense + 8 * (sparse + other * read) + rest)
 
 
-def _is_kept(some: Texts, views: Iterable[str], parts: Sequence[Vectors]) -> bool:
+def _are_words(parts: Sequence[Vectors], texts: Texts, views: Sequence[str]) -> bool:
     """Tell whether the sparse vectors are the words themselves, which are not kept again."""
-    (view, *others), (part, *more) = tuple(views) or ("",), parts
-    if others or more or part.sparse is None or part.sparse.shape != some.matrix(view).shape:
+    if len(parts) != 1 or len(views) != 1 or parts[0].sparse is None:
         return False
-    return bool((part.sparse != some.matrix(view)).nnz == 0)
+    sparse, words = parts[0].sparse, texts.matrix(views[0])
+    return sparse.shape == words.shape and all(
+        np.array_equal(getattr(sparse, one), getattr(words, one)) for one in CSR_PARTS
+    )
 
 
 def require_index(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.folds import pooled
+from ssi_core.evaluation.folds import fold_of, pooled
 from ssi_core.evaluation.measures import MEASURES
-from ssi_core.types import Pairs
+from ssi_core.types import BadInput, Pairs
 from tests.evaluation.toy import Lookup, random_task
 
 
@@ -45,3 +45,20 @@ def test_a_query_in_two_folds_and_no_fold_are_refused():
         pooled([report, report])
     with pytest.raises(ValueError, match="none came"):
         pooled([])
+
+
+def test_the_fold_of_a_task_is_named_where_there_are_some():
+    whole = random_task(np.random.default_rng(3))
+    parts = tuple(folds(whole))
+    divided = dataclasses.replace(whole, folds=parts)
+    assert fold_of(whole, None) is whole
+    assert [fold_of(divided, number) for number in (1, 2, 3)] == [*parts]
+    with pytest.raises(BadInput, match=r"in 3 folds, .* Name its fold, 1 to 3 \(--fold\)"):
+        fold_of(divided, None)
+    for task, number, why in (
+        (divided, 0, "1 to 3"),
+        (divided, 4, "1 to 3"),
+        (whole, 1, "it has no folds"),
+    ):
+        with pytest.raises(BadInput, match=f"it has no fold {number}; .*{why}"):
+            fold_of(task, number)

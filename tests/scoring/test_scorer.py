@@ -112,3 +112,36 @@ def test_vectors_with_a_nan_are_refused_also_in_one_part_of_a_sum(part, value):
     for vectors in (bad, Several(parts=(good, bad))):
         with pytest.raises(BadInput, match="queries: the model gives vectors that hold NaN"):
             refuse_nan(vectors, "queries")
+
+
+def test_likelihoods_take_documents_with_words_of_their_width_or_without_words():
+    rng = np.random.default_rng(6)
+    words, weights = random_vectors(rng, 4, ("sparse", "dense")), np.ones((30, 5), np.float32)
+    queries = Likelihood(words.sparse, None, weights)
+    for fits in (words, Inner(None, words.dense)):
+        parts = queries.parts(fits), (words.sparse, weights, words.dense)
+        assert all(one is other for one, other in zip(*parts, strict=True))
+    wider = random_vectors(rng, 4, ("sparse", "dense"), width=31)
+    narrow = random_vectors(rng, 4, ("dense",), dimensions=4)
+    for documents, why in (
+        (Inner(wider.sparse, words.dense), "documents: sparse width 31, expected 30"),
+        (narrow, r"topics: shape \(30, 5\), expected \(30, 4\)"),
+        (Inner(words.sparse, None), "documents dense rows"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            queries.check(documents)
+    for lacking in (Likelihood(None, None, weights), Likelihood(words.sparse, None, None)):
+        with pytest.raises(ValueError, match="queries need sparse rows and topics"):
+            lacking.check(words)
+
+
+def test_inner_products_take_documents_of_their_widths():
+    rng = np.random.default_rng(7)
+    queries = random_vectors(rng, 4, ("sparse", "dense"))
+    queries.check(random_vectors(rng, 9, ("sparse", "dense")))
+    for sizes, why in (
+        ({"width": 31}, "queries: sparse width 30, expected 31"),
+        ({"dimensions": 4}, "queries: dense width 5, expected 4"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            queries.check(random_vectors(rng, 9, ("sparse", "dense"), **sizes))

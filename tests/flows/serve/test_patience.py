@@ -109,6 +109,30 @@ def test_an_answer_that_is_not_read_ends_its_connection():
     assert read < 100 << 20
 
 
+@pytest.mark.hostile("requests")
+def test_who_reads_byte_by_byte_keeps_nobody_waiting_and_gains_no_time():
+    gone = threading.Event()
+
+    async def app(scope, receive, send):
+        if scope["path"] == "/":
+            return await _answer(scope, receive, send)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(1000):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+        gone.set()
+
+    with attempt(seconds=60), connected(app, 30, reading=1) as connection:
+        connection.sendall(WHOLE.replace(b"/", b"/large", 1))
+        assert connection.recv(1)
+        with socket.create_connection(connection.getpeername(), 10) as other:
+            other.sendall(WHOLE)
+            assert other.recv(1000).startswith(b"HTTP/1.1 200")
+        assert not gone.is_set()
+        while not gone.wait(0.05):
+            with contextlib.suppress(ConnectionResetError):
+                connection.recv(1)
+
+
 def _read(connection):
     with contextlib.suppress(ConnectionResetError):
         return connection.recv(1 << 18)

@@ -103,3 +103,9 @@ def test_an_index_takes_what_was_said(model, storage, words, task_dir, many, tmp
 
     assert taken <= said.disk <= 1.3 * taken + 40 * len(many)
     assert peak <= said.memory <= 3 * peak
+
+
+def test_an_index_of_nothing_takes_nothing(task_dir):
+    task = open_task(task_dir)
+    fitted = TfIdf().fit(task, np.random.default_rng(0))
+    assert index_cost(fitted, task.documents.take(slice(0))) == (0, 0)

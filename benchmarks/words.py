@@ -1,17 +1,19 @@
 """Searches by words alone, one query at a time: BM25 and BM25F beside tantivy and bm25s.
 
 News messages (or the generated encyclopedia), of which BM25F reads the subject as a title; queries
-are three words of a subject. Ours is `Searcher.search` without snippets, tantivy's its parser and
-searcher, bm25s' its tokenizer and `retrieve`: text in, ids of ten documents out. CPU time.
+are three words of a subject. *search* is text in, ids of ten documents out: `Searcher.search`,
+which shows the beginnings of the texts, too; tantivy's parser, searcher and ids; bm25s' tokenizer
+and `retrieve`. *ranking* is rows and scores alone, of queries that were read beforehand. CPU time.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +21,8 @@ from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.tokenise import ARCHIVE, real_texts, sample_texts
 
 _K, _QUERIES, _ROUNDS = 10, 200, 5
-Search = Callable[[str], list[str]]
+Both: TypeAlias = tuple[Callable[[str], list[str]], Callable[[str], object]]
+"""A search and a ranking of a text."""
 
 
 def _documents(directory: Path) -> list[dict[str, str]]:
@@ -40,20 +43,25 @@ def _queries(documents: list[dict[str, str]]) -> list[str]:
     return [str(one) for one in np.random.default_rng(0).choice(long, _QUERIES, replace=False)]
 
 
-def _ours(model: str, documents: list[dict[str, str]], directory: Path) -> Search:
+def _ours(model: str, documents: list[dict[str, str]], queries: list[str], place: Path) -> Both:
     import ssi_core as ssi
     from ssi_core.serving.searcher import open_searcher
 
     docs = ssi.read(documents)
-    fitted = getattr(ssi, model)().fit(ssi.Task.of(docs, relevant="self", queries="titles"))
-    place = directory / model
+    fields = ["title", "text"] if model == "bm25f" else ["text"]
+    task = ssi.Task.of(docs, relevant="self", queries="titles", fields=fields)
+    fitted = ssi.Ranker(model).fit(task)
     fitted.save(place / "model")
     fitted.index(docs, out=place / "model" / "index")
     searcher = open_searcher(place / "model")
-    return lambda text: [hit.id for hit in searcher.search([text], _K, marked=False)[0].hits]
+    read = {text: searcher.embed(searcher.queries([text]), "query") for text in queries}
+    return (
+        lambda text: [hit.id for hit in searcher.search([text], _K, marked=False)[0].hits],
+        lambda text: searcher.best(read[text], _K),
+    )
 
 
-def _tantivy(documents: list[dict[str, str]], fields: list[str]) -> Search:
+def _tantivy(documents: list[dict[str, str]], queries: list[str], fields: list[str]) -> Both:
     tantivy: Any = peer("tantivy")
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", stored=True, tokenizer_name="raw")
@@ -67,58 +75,62 @@ def _tantivy(documents: list[dict[str, str]], fields: list[str]) -> Search:
     writer.wait_merging_threads()
     index.reload()
     searcher = index.searcher()
+    read = {text: index.parse_query(text, fields) for text in queries}
 
     def search(text: str) -> list[str]:
         hits = searcher.search(index.parse_query(text, fields), _K).hits
         return [searcher.doc(address)["id"][0] for _, address in hits]
 
-    return search
+    return search, lambda text: searcher.search(read[text], _K)
 
 
-def _bm25s(documents: list[dict[str, str]]) -> Search:
+def _bm25s(documents: list[dict[str, str]], queries: list[str]) -> Both:
     bm25s: Any = peer("bm25s")
     words = bm25s.BM25()
-    texts = [f"{one['title']} {one['text']}" for one in documents]
-    words.index(bm25s.tokenize(texts, show_progress=False, stopwords=None), show_progress=False)
+    texts = [one["text"] for one in documents]
+    quiet: dict[str, Any] = {"show_progress": False}
+    words.index(bm25s.tokenize(texts, stopwords=None, **quiet), **quiet)
+    read = {text: bm25s.tokenize(text, stopwords=None, **quiet) for text in queries}
 
     def search(text: str) -> list[str]:
-        asked = bm25s.tokenize(text, show_progress=False, stopwords=None)
-        rows, _ = words.retrieve(asked, k=_K, show_progress=False)
+        rows, _ = words.retrieve(bm25s.tokenize(text, stopwords=None, **quiet), k=_K, **quiet)
         return [documents[number]["id"] for number in rows[0]]
 
-    return search
+    return search, lambda text: words.retrieve(read[text], k=_K, **quiet)
 
 
 def rows() -> Iterator[Row]:
     with TemporaryDirectory() as name:
-        directory = Path(name)
-        documents = _documents(directory)
+        documents = _documents(Path(name))
         queries = _queries(documents)
-        both = [{**one, "text": f"{one['title']} {one['text']}"} for one in documents]
-        compared = {
-            ("BM25", "tantivy"): lambda: (_ours("BM25", both, directory), _tantivy(both, ["text"])),
-            ("BM25", "bm25s"): lambda: (_ours("BM25", both, directory), _bm25s(documents)),
-            ("BM25F", "tantivy"): lambda: (
-                _ours("BM25F", documents, directory),
-                _tantivy(documents, ["title", "text"]),
-            ),
+        joined = [{**one, "text": f"{one['title']} {one['text']}"} for one in documents]
+        both = ["title", "text"]
+        models = {
+            "bm25": (joined, {"tantivy": partial(_tantivy, fields=["text"]), "bm25s": _bm25s}),
+            "bm25f": (documents, {"tantivy": partial(_tantivy, fields=both)}),
         }
-        for (model, other), make in compared.items():
-            what = f"{model}, {len(documents):,} texts, singly / {other}"
-            try:
-                ours, theirs = make()
-            except PeerMissing as missing:
-                yield Row(what, "queries/s", goal=1, note=str(missing))
-                continue
-            found = speeds(
-                {
-                    "ours": Contestant(lambda of=ours: [of(text) for text in queries], _QUERIES),
-                    "theirs": Contestant(
-                        lambda of=theirs: [of(text) for text in queries], _QUERIES
-                    ),
-                },
-                _ROUNDS,
-            )
-            first = np.mean([ours(text)[:1] == theirs(text)[:1] for text in queries])
-            note = f"the same first document for {first:.0%} of the queries"
-            yield row(what, "queries/s", found["ours"], found["theirs"], goal=1, note=note)
+        for model, (texts, peers) in models.items():
+            ours = _ours(model, texts, queries, Path(name, model))
+            for other, make in peers.items():
+                what = f"{model.upper()}, {len(texts):,} texts, singly / {other}"
+                try:
+                    theirs = make(texts, queries)
+                except PeerMissing as missing:
+                    yield Row(what, "queries/s", goal=1, note=str(missing))
+                    continue
+                yield from _compared(what, ours, theirs, queries)
+
+
+def _compared(what: str, ours: Both, theirs: Both, queries: list[str]) -> Iterator[Row]:
+    for number, kind in enumerate(("search", "ranking")):
+        contestants = {
+            name: Contestant(partial(_each, of[number], queries), len(queries))
+            for name, of in (("ours", ours), ("theirs", theirs))
+        }
+        found = speeds(contestants, _ROUNDS)
+        yield row(f"{what}, {kind}", "queries/s", found["ours"], found["theirs"], goal=1)
+
+
+def _each(ask: Callable[[str], object], queries: list[str]) -> None:
+    for text in queries:
+        ask(text)

@@ -30,6 +30,7 @@ from benchmarks import (
     tokenise,
     topics,
     wikitext,
+    words,
 )
 from benchmarks.timing import Row, surroundings
 
@@ -57,6 +58,7 @@ ON_REQUEST = {
     "several": several.rows,
     "share": share.rows,
     "topics_memory": topics.memory,
+    "words": words.rows,
 }
 """Benchmarks that take minutes: run when they are named."""
 _ALL = BENCHMARKS | ON_REQUEST

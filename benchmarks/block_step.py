@@ -3,10 +3,12 @@
     python -m benchmarks.block_step NAME SETTINGS TASK [--rates R,...] [--seeds N] [--save FILE]
 
 For each step the rate is the one whose training, of seed 0, has the best validation MAP; it is then
-trained with the other seeds. A training ends when validation MAP has not improved for a while, or
-with its budget, which is three times as many triples in blocks; it is measured as it was at its
-best. Test MAP of the steps is compared query by query, the mean over
-the seeds of each. ``--save`` adds the trainings to those that the file has of other names.
+trained with the other seeds. Judged queries have folds: the rate is chosen on the first, and with
+it there is a training in each, so that every query is tested; its row has the means. A training
+ends when validation MAP has not improved for a while, or with its budget, which is three times as
+many triples in blocks; it is measured as it was at its best. Test MAP of the steps is compared
+query by query, the mean over the seeds of each. ``--save`` adds the trainings to those that the
+file has of other names.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from ssi_core.models.base import FitOptions, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.tasks.task import open_task
-from ssi_core.training.descend import descend
+from ssi_core.training.descend import Diverged, descend
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import Float64, Task
 
@@ -111,34 +113,57 @@ class _Timed:
         return measures
 
 
+class InFolds:
+    """The trainings of one seed in all folds, as one: means, and the test queries of all."""
+
+    def __init__(self, folds: Sequence[Trained]) -> None:
+        self.by_query: Float64 = np.concatenate([one.by_query for one in folds])
+        self.curve = folds[0].curve
+        rows = [one.row for one in folds]
+        names = [name for name in rows[0] if name != "curve"]
+        weights = [len(one.by_query) for one in folds]
+        means = {n: float(np.average([row[n] for row in rows], weights=weights)) for n in names}
+        self.row = means | {"folds": len(rows), "curve": rows[0]["curve"]}
+
+
 def trainings(
     task: Task, step: str, settings: Mapping[str, Any], rates: list[float], seeds: int
-) -> list[tuple[dict[str, Any], Trained]]:
+) -> list[tuple[dict[str, Any], Trained | InFolds]]:
     """Train with each rate, and with the best of them from each seed."""
-    found: list[tuple[dict[str, Any], Trained]] = []
+    first, *others = task.folds or (task,)
+    found: list[tuple[dict[str, Any], Trained | InFolds]] = []
 
-    def train(rate: float, seed: int) -> None:
-        model = Bilinear(**{**_ALL, **settings}, step=step, rates=(rate,))
-        one = Trained(task, model, seed)
-        found.append(({"step": step, "rate": rate, "seed": seed}, one))
+    def train(fold: Task, rate: float, seed: int) -> Trained:
+        one = Trained(fold, Bilinear(**{**_ALL, **settings}, step=step, rates=(rate,)), seed)
         said = {name: round(value, 4) for name, value in one.row.items() if name != "curve"}
         print(step, rate, seed, said, flush=True)
+        return one
 
+    tried: dict[float, Trained] = {}
     for rate in rates:
-        train(rate, 0)
-    best = max(found, key=lambda pair: float(pair[1].row["valid_map"]))[0]["rate"]
-    for seed in range(1, seeds):
-        train(best, seed)
-    return [({**key, "chosen": key["rate"] == best}, one) for key, one in found]
+        try:
+            tried[rate] = train(first, rate, 0)
+        except Diverged:
+            print(step, rate, "diverged", flush=True)
+    best = max(tried, key=lambda rate: float(tried[rate].row["valid_map"]))
+    for rate in tried:
+        if rate != best:
+            found.append(({"step": step, "rate": rate, "seed": 0, "chosen": False}, tried[rate]))
+    for seed in range(seeds):
+        one = train(first, best, seed) if seed else tried[best]
+        rest = [train(fold, best, seed) for fold in others]
+        key = {"step": step, "rate": best, "seed": seed, "chosen": True}
+        found.append((key, InFolds([one, *rest]) if rest else one))
+    return found
 
 
-def compared(found: Mapping[str, list[Trained]]) -> dict[str, Any]:
+def compared(found: Mapping[str, list[Trained | InFolds]]) -> dict[str, Any]:
     """Compare the chosen trainings: means over seeds, and test MAP query by query."""
     rows = {step: [one.row for one in own] for step, own in found.items()}
     means = {
         name: {step: float(np.mean([row[name] for row in own])) for step, own in rows.items()}
         for name in rows["triple"][0]
-        if name not in ("triples", "best_at", "curve")
+        if name not in ("triples", "best_at", "curve", "folds")
     }
     block, triple = (np.mean([o.by_query for o in found[step]], 0) for step in ("block", "triple"))
     # CPU seconds until the validation MAP is that of the triples at their best, less the margin.

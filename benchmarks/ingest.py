@@ -42,4 +42,5 @@ def rows() -> Iterator[Row]:
             found["ours"],
             found["bz2"],
             floor=1 / 3,
+            goal=0.5,
         )

@@ -191,19 +191,18 @@ def train_challenger(
                 return str(worker.run(form_of(row), run_row, *arguments))
 
         try:
-            version = effort.version
-            return train(version and f"models:/{settings.name}/{version}", effort.budget)
+            return train(effort.model, effort.budget)
         except UnfitStart as error:
             # A retraining that nobody watches had better train afresh than not at all.
-            logger.warning("version %s is no start for %r: %s", version, row.label, error)
+            logger.warning("%s is no start for %r: %s", effort.model, row.label, error)
             run = train(None, settings.budget)
-            tracking.client().set_tag(run, _NO_START, f"version {version}: {error}"[:2000])
+            tracking.client().set_tag(run, _NO_START, f"{effort.model}: {error}"[:2000])
             return run
 
 
 def _worker(settings: RetrainSettings, effort: Effort) -> Workers | InProcess:
-    """Choose who trains: this process, where the champion's training goes on for a while."""
-    return InProcess() if effort.version and effort.budget else Workers(1, settings.threads)
+    """Choose who trains: this process, where an earlier training goes on for a while."""
+    return InProcess() if effort.model and effort.budget else Workers(1, settings.threads)
 
 
 _NO_START = "start_refused"
@@ -245,6 +244,7 @@ def _record(
 ) -> decisions.Retraining:
     tags = {
         "name": settings.name,
+        "row": settings.row,
         "key": key,
         "retraining": str(decision.retraining),
         "challenger": run,

@@ -199,9 +199,10 @@ class RetrainSettings(BaseModel):
     budget: int | None = _budget("Another budget makes another retraining of the same data")
     start: Literal["scratch", "champion"] = Field(
         default="scratch",
-        description="First values of the model: random, or those of the champion, word by word. "
-        "Without --budget, a start from the champion takes ten times the share of the row's budget "
-        "that the changed pairs are of all pairs",
+        description="First values of the model: random, or those of the champion, or of a later "
+        "challenger that measured no worse, word by word. Without --budget, a start from the "
+        "champion takes ten times the share of the row's budget that the changed pairs are of all "
+        "pairs",
     )
     scratch_days: int = Field(
         default=7,

@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Self
+from urllib.parse import urlsplit
 
 from flows.servers.isolation import NOWHERE
 from ssi_core import locks, private
@@ -120,12 +122,23 @@ class Kept(ABC):
 
 def answers_at(url: str, secret: str | None = None) -> bool:
     """Tell whether a server says that it is well; ``secret`` is USER:PASSWORD."""
+    if not _listens(url):
+        # A server starts for seconds, and a request loads certificates each time.
+        return False
     import httpx
 
     user, _, password = (secret or "").partition(":")
     with contextlib.suppress(httpx.HTTPError):
         auth = (user, password) if secret else None
         return httpx.get(url, auth=auth, timeout=2, trust_env=False).is_success
+    return False
+
+
+def _listens(url: str) -> bool:
+    """Tell whether anybody listens at the port of an address."""
+    to = urlsplit(url)
+    with contextlib.suppress(OSError), socket.create_connection((to.hostname, to.port), 2):
+        return True
     return False
 
 

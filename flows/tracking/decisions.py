@@ -43,6 +43,10 @@ class Retraining:
         Directory of the data, and their key; no key of a stop.
     number : int
         1, 2, ... on its frozen set; 0 of a stop.
+    row : str
+        Label of the row that was trained; empty of a stop.
+    gain : float or None
+        By how much the challenger measured better than the best champion; None: not compared.
     start : str
         What the challenger started from, in words; "scratch" comes first where it was none.
     at : datetime
@@ -58,6 +62,8 @@ class Retraining:
     corpus: str
     corpus_key: str
     number: int
+    row: str
+    gain: float | None
     start: str
     at: datetime
 
@@ -65,6 +71,11 @@ class Retraining:
     def from_scratch(self) -> bool:
         """Tell whether the challenger was trained from random values."""
         return self.start.startswith("scratch")
+
+    @property
+    def is_no_worse(self) -> bool:
+        """Tell whether the challenger measured at least as well as the best champion."""
+        return self.gain is not None and self.gain >= 0
 
 
 def retrainings(model: str) -> list[Retraining]:
@@ -146,6 +157,8 @@ def _retraining(run: Run) -> Retraining:
         tags["corpus_path"],
         tags.get("corpus", ""),
         int(tags["retraining"]),
+        tags.get("row", ""),
+        run.data.metrics.get("gate/gain"),
         tags.get("start", ""),
         datetime.fromtimestamp(run.info.start_time / 1000, UTC),
     )

@@ -1,8 +1,10 @@
 """What a retraining starts from, and how many triples it may take.
 
-A night on which little has changed goes on from the champion's values, with a budget that follows
-the share of the pairs that have changed since the champion was trained. Every `scratch_days` a
-challenger is trained from scratch, in full, as a check of those that went on.
+A night on which little has changed goes on from the values of the champion, or of a later
+challenger that the gate measured no worse: few are shown to be better, and what they learned would
+be learned again each night. The budget follows the share of the pairs that have changed since that
+model was trained. Every `scratch_days` a challenger is trained from scratch, in full, as a check of
+those that went on.
 """
 
 from __future__ import annotations
@@ -29,15 +31,16 @@ class Effort:
 
     Attributes
     ----------
-    version : str or None
-        Version of the registered model whose values are the first ones; None: random values.
+    model : str or None
+        The model whose values are the first ones, as `tracking.model_directory` takes it; None:
+        random values.
     budget : int or None
         Triples at most; None: those of the row.
     reason : str
         Why, in words.
     """
 
-    version: str | None
+    model: str | None
     budget: int | None
     reason: str
 
@@ -68,12 +71,23 @@ def effort_of(
     days = settings.scratch_days
     if days and (scratch is None or now() - scratch >= timedelta(days=days)):
         return Effort(None, settings.budget, f"scratch, as none was for {days} days")
-    of_champion = (
-        one for one in trained if registry.version_of(one.challenger, settings.name) == version
-    )
-    share = _changed(corpus, next(of_champion, None))
+    model, what, since = _latest(settings, version, trained)
+    share = _changed(corpus, since)
     budget = settings.budget or _budget(row, share)
-    return Effort(version, budget, f"version {version}, {share:.1%} of the pairs changed since")
+    return Effort(model, budget, f"{what}, {share:.1%} of the pairs changed since")
+
+
+def _latest(
+    settings: RetrainSettings, version: str, trained: list[decisions.Retraining]
+) -> tuple[str, str, decisions.Retraining | None]:
+    """Return the model to go on from, in words too, and the retraining that trained it."""
+    champion = f"models:/{settings.name}/{version}", f"version {version}"
+    for one in trained:
+        if registry.version_of(one.challenger, settings.name) == version:
+            return *champion, one
+        if one.row == settings.row and one.champion == version and one.is_no_worse:
+            return f"runs:/{one.challenger}", f"the challenger of {one.at:%Y-%m-%d}", one
+    return *champion, None
 
 
 def _changed(corpus: str, before: decisions.Retraining | None) -> float:

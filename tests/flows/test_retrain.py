@@ -202,7 +202,8 @@ def test_a_challenger_starts_from_the_champion(retraining):
     assert "- start: version 1, 30.9% of the pairs changed since\n" in second["report"]
     refused = tracking.client().get_run(third["run_id"]).data.tags["start"]
     assert refused.startswith(
-        "scratch, as the champion does not fit. version 1: start: it has dimensions=2"
+        f"scratch, as the champion does not fit. models:/{first['name']}/1: start: it has "
+        "dimensions=2"
     )
     assert refused in third["report"]
 
@@ -213,10 +214,10 @@ def test_only_a_part_of_a_training_is_trained_by_the_process_of_the_night():
     from flows.training.effort import Effort
     from flows.training.workers import InProcess
 
-    efforts = [Effort(None, None, ""), Effort(None, 500, ""), Effort("1", None, "")]
+    efforts = [Effort(None, None, ""), Effort(None, 500, ""), Effort("models:/ssi/1", None, "")]
     here = [isinstance(_worker(RetrainSettings(), effort), InProcess) for effort in efforts]
     assert here == [False, False, False]
-    assert isinstance(_worker(RetrainSettings(), Effort("1", 500, "")), InProcess)
+    assert isinstance(_worker(RetrainSettings(), Effort("models:/ssi/1", 500, "")), InProcess)
 
 
 def test_a_budget_limits_the_training_and_makes_another_retraining(retraining):

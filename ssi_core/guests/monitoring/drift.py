@@ -8,7 +8,7 @@ are looked at are drawn by a hash of their ids: from both states the same, as fa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ssi_core import files
+from ssi_core import files, integrity, store
 from ssi_core.collection import CLICK, INGEST, LINK, TRANSLATION, open_collection
 from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.guests.monitoring.cooccurrence import WordMap, distance, word_map
@@ -50,6 +50,8 @@ class Profile:
         Clicks per showing.
     together : WordMap or None
         Which words go together, in the sample.
+    texts : str
+        Digest of the texts.
     """
 
     documents: int
@@ -60,6 +62,7 @@ class Profile:
     languages: Mapping[str, float] = field(default_factory=dict)
     clicks: ClickRates = field(default_factory=ClickRates)
     together: WordMap | None = field(default=None, compare=False, repr=False)
+    texts: str = field(default="", compare=False, repr=False)
 
     def numbers(self) -> dict[str, float]:
         """Return the metrics: name -> number."""
@@ -135,7 +138,8 @@ def profile(
     vocabulary : sequence of str or None
         Words that the champion knows.
     like : Profile or None
-        The profile that this one is compared with: the map is of its words.
+        The profile, by the same vocabulary, that this one is compared with: the map is of its
+        words. Where it is of the same texts, these are not read again.
     sample : int
         Documents whose words are counted.
     seed : int
@@ -148,6 +152,10 @@ def profile(
     names = [name for relation, name in counted.items() if relation in source.relations]
     links = int(source.artefact.counts.get((names or ["links"])[0], 0))
     parts = [part for side in source.sides for part in source.parts(side)]
+    rates = click_rates(path) if CLICK in source.relations else ClickRates()
+    digest = _digest(source.path, parts)
+    if like is not None and like.together is not None and like.texts == digest:
+        return replace(like, links=links, clicks=rates)
     texts = files.read_strings(parts, "id", "language", remedy=INGEST)
     languages, n = texts["language"].fill_null(""), len(texts)
     if n == 0:
@@ -167,9 +175,17 @@ def profile(
         words=float(np.median(lengths)),
         unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
         languages={str(code): count / n for code, count in shares.iter_rows()},
-        clicks=click_rates(path) if CLICK in source.relations else ClickRates(),
+        clicks=rates,
         together=word_map(words, same),
+        texts=digest,
     )
+
+
+def _digest(collection: Path, parts: Sequence[Path]) -> str:
+    """Return the digest of some files of a collection, by those of its manifest."""
+    known = integrity.read_manifest(collection, store.MANIFEST, INGEST)["files"]
+    names = [part.relative_to(collection).as_posix() for part in parts]
+    return store.key_of("texts", {}, {name: known[name][1] for name in names})
 
 
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:

@@ -1,8 +1,10 @@
 """Commands that are started and waited for."""
 
 import errno
+import socket
 import sys
 
+import httpx
 import pytest
 
 from flows.servers import supervisor
@@ -37,3 +39,16 @@ def test_a_full_disk_is_said_where_the_log_cannot_say_it(tmp_path, monkeypatch):
     monkeypatch.setattr(supervisor.tempfile, "TemporaryFile", full)
     with pytest.raises(OSError, match="No space left"):
         Ends(tmp_path / "log").__enter__()
+
+
+def test_a_server_that_does_not_listen_yet_is_sent_no_request(monkeypatch):
+    asked = []
+    monkeypatch.setattr(httpx, "get", lambda url, **_: asked.append(url) or httpx.Response(200))
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/api/health"
+        assert not supervisor.answers_at(url)
+        assert not asked
+        listening.listen()
+        assert supervisor.answers_at(url)
+        assert asked == [url]

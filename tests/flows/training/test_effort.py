@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows.settings import RetrainSettings
+from flows.tracking.decisions import Retraining
 from flows.training import effort
 from flows.training.effort import effort_of
 from ssi_core import store
@@ -23,6 +24,9 @@ class Decided:
     corpus: str
     start: str = "scratch"
     outcome: str = "promote"
+    row: str = "U'V + I"
+    gain: float | None = -0.1
+    champion: str = "4"
 
     def __getattr__(self, name):
         known = {
@@ -30,6 +34,7 @@ class Decided:
             "from_scratch": self.start == "scratch",
             "corpus_key": store.read(self.corpus).key,
             "challenger": f"run of day {self.days}",
+            "is_no_worse": Retraining.is_no_worse.fget(self),
         }
         return known[name]
 
@@ -51,7 +56,7 @@ def chosen(monkeypatch, corpora):
     """Return the effort on the first corpus; the champion was trained on the second."""
     monkeypatch.setattr(effort, "now", lambda: NOW)
     monkeypatch.setattr(effort.registry, "champion", lambda name: "4")
-    versions = {"run of day 2": "4", "run of day 1": "5"}
+    versions = {"run of day 2": "4", "run of day 7": "4", "run of day 9": "4"}
     monkeypatch.setattr(effort.registry, "version_of", lambda run, name: versions.get(run))
     decided = [Decided(1, corpora[0], "version 4"), Decided(2, corpora[1])]
 
@@ -65,7 +70,7 @@ def chosen(monkeypatch, corpora):
 def test_the_budget_follows_the_share_of_pairs_that_changed_since_the_champion(chosen):
     found = chosen(start="champion")
 
-    assert (found.version, found.budget) == ("4", 3_000)
+    assert (found.model, found.budget) == ("models:/ssi/4", 3_000)
     assert found.reason == "version 4, 3.0% of the pairs changed since"
 
 
@@ -96,22 +101,52 @@ def test_a_budget_that_is_given_counts(chosen):
 def test_a_week_after_the_last_training_from_scratch_there_is_another(chosen, corpora):
     week = [Decided(1, corpora[0], "version 4"), Decided(7, corpora[1])]
 
-    assert chosen(start="champion", decided=week).version is None
-    assert chosen(start="champion", decided=week, scratch_days=8).version == "4"
-    assert chosen(start="champion", decided=week, scratch_days=0).version == "4"
+    assert chosen(start="champion", decided=week).model is None
+    assert chosen(start="champion", decided=week, scratch_days=8).model == "models:/ssi/4"
+    assert chosen(start="champion", decided=week, scratch_days=0).model == "models:/ssi/4"
     assert chosen(start="champion", decided=week).reason == "scratch, as none was for 7 days"
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.1])
+def test_a_later_challenger_that_was_no_worse_is_gone_on_from(chosen, corpora, gain):
+    champion = Decided(2, corpora[1])
+    found = chosen(
+        start="champion", decided=[Decided(1, corpora[0], "version 4", gain=gain), champion]
+    )
+
+    # Its data are those of tonight: one epoch is left.
+    assert (found.model, found.budget) == ("runs:/run of day 1", 100)
+    assert found.reason == "the challenger of 2020-01-30, 0.0% of the pairs changed since"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"gain": -0.001}, {"gain": None}, {"row": "another"}, {"champion": "3"}],
+    ids=["worse", "not compared", "another row", "beside another champion"],
+)
+def test_no_other_challenger_is_gone_on_from(chosen, corpora, other):
+    later = Decided(1, corpora[0], "version 4", **{"gain": 0.1, **other})
+
+    assert (
+        chosen(start="champion", decided=[later, Decided(2, corpora[1])]).model == "models:/ssi/4"
+    )
+    # What was before the champion neither.
+    assert (
+        chosen(start="champion", decided=[Decided(2, corpora[1]), later]).model == "models:/ssi/4"
+    )
 
 
 def test_a_stopped_retraining_is_no_training_from_scratch(chosen, corpora):
     stopped = [Decided(1, corpora[0], outcome="stop"), Decided(9, corpora[1])]
 
-    assert chosen(start="champion", decided=stopped).version is None
+    assert chosen(start="champion", decided=stopped).model is None
 
 
 def test_data_that_are_gone_count_as_changed(chosen, monkeypatch):
     monkeypatch.setattr(effort, "source_with_key", lambda corpus, key: None)
 
-    assert (chosen(start="champion").version, chosen(start="champion").budget) == ("4", None)
+    found = chosen(start="champion")
+    assert (found.model, found.budget) == ("models:/ssi/4", None)
 
 
 def test_without_a_champion_a_retraining_starts_from_scratch(chosen, monkeypatch):

@@ -42,6 +42,25 @@ def test_a_profile_of_a_corpus(tmp_path):
     assert profile(corpus).numbers()["language_en"] == 1
 
 
+def test_texts_that_are_the_same_are_not_read_again(tmp_path):
+    texts, links = topical(60)
+    corpora = [write_corpus(tmp_path / str(n), texts, links[n:]) for n in (0, 3)]
+    old, new = profile(corpora[0], ["a"]), profile(corpora[1], ["a"])
+    asked = []
+
+    def split(text, language):
+        asked.append(text)
+        return text.split()
+
+    again = profile(corpora[1], ["a"], like=old, split=split)
+    assert (again, again.together, asked) == (new, old.together, [])
+    other = write_corpus(tmp_path / "other", [*texts[:-1], "another"], links)
+    profile(other, ["a"], like=old, split=split)
+    # Noted without its map, the profile before may be by another vocabulary.
+    profile(corpora[1], ["a"], like=replace(old, together=None), split=split)
+    assert len(asked) == 120
+
+
 def test_changed_pairs_are_those_of_one_collection_alone(tmp_path):
     texts = ["a boat", "a bird", "a car", "a tree"]
     new, old = [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 1), (1, 2), (1, 3)]

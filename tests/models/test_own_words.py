@@ -12,7 +12,7 @@ from ssi_core.collection import open_collection
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.combined.own_words import with_titles, wordings
-from ssi_core.models.combined.residual import EXACT, with_exact
+from ssi_core.models.combined.residual import EXACT, Residual, with_exact
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.unseen import texts_in_views
@@ -117,6 +117,25 @@ def test_queries_of_another_kind_may_be_words_of_links(task):
     mixed = Pairs.of(np.vstack([few, other, more]))
     assert len(wordings(replace(task, train=mixed)).rows) == 0
     assert len(wordings(replace(task, train=Pairs.of(few))).rows) == len(few)
+
+
+@pytest.mark.trains
+@pytest.mark.parametrize(("asked", "against"), [("anchor", "first_stage"), ("self", "random")])
+def test_beside_words_of_links_auto_learns_from_hard_documents(
+    collection, tmp_path, monkeypatch, asked, against
+):
+    learned, plain = [], Residual.beside
+
+    def noted(self, *given):
+        learned.append(self.parts[1]["against"])
+        return plain(self, *given)
+
+    monkeypatch.setattr(Residual, "beside", noted)
+    task = ssi.Task.of(collection, asked, out=tmp_path / "task").data
+    halves, words = ValidationHalves(task, "map", 100), MODEL.fit(task, np.random.default_rng(0))
+    auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
+    auto._documented(halves, 0, words, FitOptions())
+    assert learned == [against]
 
 
 @pytest.mark.trains

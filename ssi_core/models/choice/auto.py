@@ -322,10 +322,10 @@ class Auto(Model):
         if not isinstance(words.model, Bm25F) or task.same:
             return model.learn(task, rng, of_its_own)
         first = {"model": words.model.name, **parameters(words.model)}
-        second = {"model": model.name, **parameters(model)}
-        # What words lack is learned soon, and a lower rate adds nothing to it.
-        residual = Residual((first, {**second, "decays": 0}), measure=self.measure)
-        return residual.beside(task, words, rng, of_its_own)
+        # Beside words a random d- is seldom wrong; and a lower rate adds nothing to what they lack.
+        changes = {"against": HARD, "decays": 0} if len(wordings(task).rows) else {"decays": 0}
+        second = {"model": model.name, **parameters(model), **changes}
+        return Residual((first, second), measure=self.measure).beside(task, words, rng, of_its_own)
 
     def _final(
         self,

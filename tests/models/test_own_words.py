@@ -120,10 +120,8 @@ def test_queries_of_another_kind_may_be_words_of_links(task):
 
 
 @pytest.mark.trains
-@pytest.mark.parametrize(("asked", "against"), [("anchor", "first_stage"), ("self", "random")])
-def test_beside_words_of_links_auto_learns_from_hard_documents(
-    collection, tmp_path, monkeypatch, asked, against
-):
+def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact, monkeypatch):
+    """And learns from hard documents."""
     learned, plain = [], Residual.beside
 
     def noted(self, *given):
@@ -131,15 +129,6 @@ def test_beside_words_of_links_auto_learns_from_hard_documents(
         return plain(self, *given)
 
     monkeypatch.setattr(Residual, "beside", noted)
-    task = ssi.Task.of(collection, asked, out=tmp_path / "task").data
-    halves, words = ValidationHalves(task, "map", 100), MODEL.fit(task, np.random.default_rng(0))
-    auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
-    auto._documented(halves, 0, words, FitOptions())
-    assert learned == [against]
-
-
-@pytest.mark.trains
-def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact):
     auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
     halves, facts = ValidationHalves(task, "map", 100), {"trials": []}
     finalists = auto._finalists(halves, 0, [(exact, 1.0)], FitOptions(), facts)
@@ -147,3 +136,4 @@ def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact)
         ["bm25f", "bilinear"]
     ]
     assert facts == {"trials": [], "triples": finalists[0].facts["triples"]}
+    assert learned == ["first_stage"]

@@ -323,8 +323,8 @@ class Auto(Model):
             return model.learn(task, rng, of_its_own)
         first = {"model": words.model.name, **parameters(words.model)}
         # Beside words a random d- is seldom wrong; and a lower rate adds nothing to what they lack.
-        changes = {"against": HARD, "decays": 0} if len(wordings(task).rows) else {"decays": 0}
-        second = {"model": model.name, **parameters(model), **changes}
+        hard = {"against": HARD} if len(wordings(task).rows) else {}
+        second = {"model": model.name, **parameters(model), **hard, "decays": 0}
         return Residual((first, second), measure=self.measure).beside(task, words, rng, of_its_own)
 
     def _final(

@@ -150,6 +150,8 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
             key: {
                 "mean": float(one.mean()),
                 "se": float(one.std(ddof=1) / np.sqrt(len(one))),
+                "gain": float((one - base[key]).mean()),
+                "gain_se": float((one - base[key]).std(ddof=1) / np.sqrt(len(one))),
                 "p": None if label == "BM25F" else paired_randomisation(one, base[key]),
             }
             for key, one in several.items()

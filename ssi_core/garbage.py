@@ -1,10 +1,12 @@
-"""How often a process looks for garbage: seldom, as modules make objects that stay."""
+"""When a process looks for garbage: seldom, as modules make objects that stay."""
 
 from __future__ import annotations
 
 import atexit
 import gc
 from functools import cache
+
+from ssi_core import system
 
 _YOUNG = 100_000
 """Objects after which garbage is looked for: modules make hundreds of thousands that stay."""
@@ -19,3 +21,9 @@ def collect_seldom() -> None:
     """
     gc.set_threshold(_YOUNG)
     atexit.register(gc.freeze)
+
+
+def collect_now() -> None:
+    """Look for garbage, and give its memory back: between stages that need much for a while."""
+    gc.collect()
+    system.give_back()

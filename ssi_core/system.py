@@ -5,6 +5,7 @@ Windows has neither `fcntl` nor `resource`: there a lock holds nothing, and noth
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 from functools import cache
@@ -77,3 +78,9 @@ def cores() -> int:
 def is_mine(status: os.stat_result) -> bool:
     """Tell whether a file belongs to the user; where files have no such owners, it does."""
     return not hasattr(os, "getuid") or status.st_uid == os.getuid()
+
+
+def give_back() -> None:
+    """Return memory that the allocator keeps free to the system, where it is that of glibc."""
+    if POSIX and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)

@@ -12,7 +12,7 @@ from ssi_core.collection import open_collection
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.combined.own_words import with_titles, wordings
-from ssi_core.models.combined.residual import EXACT, with_exact
+from ssi_core.models.combined.residual import EXACT, Residual, with_exact
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.fields import field_parts
 from ssi_core.tasks.unseen import texts_in_views
@@ -120,7 +120,15 @@ def test_queries_of_another_kind_may_be_words_of_links(task):
 
 
 @pytest.mark.trains
-def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact):
+def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact, monkeypatch):
+    """And learns from hard documents."""
+    learned, plain = [], Residual.beside
+
+    def noted(self, *given):
+        learned.append(self.parts[1]["against"])
+        return plain(self, *given)
+
+    monkeypatch.setattr(Residual, "beside", noted)
     auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
     halves, facts = ValidationHalves(task, "map", 100), {"trials": []}
     finalists = auto._finalists(halves, 0, [(exact, 1.0)], FitOptions(), facts)
@@ -128,3 +136,4 @@ def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact)
         ["bm25f", "bilinear"]
     ]
     assert facts == {"trials": [], "triples": finalists[0].facts["triples"]}
+    assert learned == ["first_stage"]

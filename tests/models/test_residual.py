@@ -138,7 +138,16 @@ def test_queries_of_another_kind_are_learned_alone(tmp_path, monkeypatch):
     assert seen == [(len(task.train), [])]
 
 
-def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fields(tmp_path):
+def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fields(
+    tmp_path, monkeypatch
+):
+    learned, plain = [], Residual.beside
+
+    def noted(self, *given):
+        learned.append(self.parts[1]["against"])
+        return plain(self, *given)
+
+    monkeypatch.setattr(Residual, "beside", noted)
     texts = [
         {"id": str(n), "title": f"page {n}", "text": f"{'car auto' if n % 2 else 'moon sky'} {n}"}
         for n in range(80)
@@ -151,6 +160,7 @@ def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fiel
     assert [one.name for one in fit.model.models()] == ["bm25f", "bilinear"]
     cosine = TfIdf().fit(halves.learning, np.random.default_rng(0))
     assert auto._documented(halves, 0, cosine, FitOptions()).model.name == "bilinear"
+    assert learned == ["random"]  # titles stand in no field
 
 
 @pytest.mark.parametrize("parts", [({"model": "bm25f"},), ({"model": "bm25f"}, {"model": "bm25"})])

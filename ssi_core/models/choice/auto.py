@@ -329,8 +329,10 @@ class Auto(Model):
         if not isinstance(words.model, Bm25F) or task.same:
             return model.learn(task, rng, of_its_own)
         first = {"model": words.model.name, **parameters(words.model)}
-        second = {"model": model.name, **parameters(model)}
-        residual = Residual((first, {**second, **BESIDE_WORDS}), measure=self.measure)
+        # Beside words a random d- is seldom wrong.
+        hard = {"against": HARD} if len(wordings(task).rows) else {}
+        second = {"model": model.name, **parameters(model), **BESIDE_WORDS, **hard}
+        residual = Residual((first, second), measure=self.measure)
         return residual.beside(task, words, rng, of_its_own)
 
     def _final(

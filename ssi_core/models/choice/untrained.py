@@ -213,7 +213,7 @@ def _of_words(
         yield popular, halves.mean_unlearned(best) + mean - halves.mean(best)
     if with_fields and vectors is not None:
         n = min(DIMENSIONS[0], vectors.shape[1])
-        lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()})
+        lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": np.ascontiguousarray(vectors[:, :n])})
         yield _sum(task, words, lsi, _OF_LSI, halves, learned=False)
 
 
@@ -243,7 +243,9 @@ def _with_lsi(
     task: Task, cosines: Iterable[FittedModel], vectors: Float32, halves: ValidationHalves
 ) -> Iterator[tuple[FittedModel, float]]:
     ranks = sorted({min(n, vectors.shape[1]) for n in DIMENSIONS})
-    parts = [fitted(Lsi(LSI_VIEW, n), task, {"V": vectors[:, :n].copy()}) for n in ranks]
+    parts = [
+        fitted(Lsi(LSI_VIEW, n), task, {"V": np.ascontiguousarray(vectors[:, :n])}) for n in ranks
+    ]
     weights = [(1 - alpha, alpha) for alpha in _ALPHAS]
     for words in cosines:
         means = [

@@ -119,12 +119,23 @@ def leading_vectors(
         values, basis, residual = _lanczos(gram, None, smallest, grid, rng, tolerance, basis_bytes)
     dimensions = {n: _firm(values, bound) for n, bound in bounded.items()}
     vectors = basis[:, : max(dimensions.values())]
-    if wide:
-        # From left to right vectors; a singular value of zero has none.
-        vectors = products.transposed(vectors)
+    found = _right(products, vectors, matrix.shape[1], threads) if wide else _signed(vectors)
+    return Factors(found, dimensions, residual)
+
+
+def _right(products: Products, left: Float64, size: int, threads: int) -> Float32:
+    """Return the right singular vectors of left ones; a value of zero has none.
+
+    Their side is the longer one: a few columns at a time are float64.
+    """
+    right = np.empty((size, left.shape[1]), np.float32)
+    for first in range(0, left.shape[1], _BLOCK * threads):
+        columns = slice(first, first + _BLOCK * threads)
+        vectors = products.transposed(left[:, columns])
         lengths = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
-    return Factors(_signed(vectors), dimensions, residual)
+        right[:, columns] = _signed(vectors)
+    return right
 
 
 def leading_eigenvectors(
@@ -235,8 +246,8 @@ def memory_of(shape: tuple[int, int], most: int) -> int:
     columns = size if size <= max(_DENSE, 2 * most) else _capacity(size, most, _BASIS_BYTES)
     basis = 8 * size * (columns + 5 * _BLOCK + most)
     # The longer side has products of a block, and all vectors, only where it is that of words.
-    wide = 3 * _BLOCK + 2 * most if shape[0] < shape[1] else 0
-    return basis + 4 * 8 * columns**2 + 8 * longest * wide + 8 * shape[0]
+    wide = 8 * 4 * _BLOCK + 4 * most if shape[0] < shape[1] else 0
+    return basis + 4 * 8 * columns**2 + longest * wide + 8 * shape[0]
 
 
 def _without(basis: Float64, block: Float64, metric: Metric | None) -> tuple[Float64, Float64]:

@@ -128,3 +128,5 @@ def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact)
         ["bm25f", "bilinear"]
     ]
     assert facts == {"trials": [], "triples": finalists[0].facts["triples"]}
+    latent = finalists[0].model.models()[1]
+    assert (latent.step, latent.rates, latent.decays) == ("triple", (0.03,), 0)

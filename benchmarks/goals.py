@@ -70,6 +70,7 @@ def measured(label: str, kind: str, task: Task, seeds: int) -> dict[str, Any]:
         "test_queries": len(values[ROWS[0]]),
         "seeds": seeds,
         "rows": rows,
+        "share": rows["SSI()"]["mean"] / rows["auto"]["mean"],
         "differences": [_difference(ours, theirs, values) for ours, theirs in COMPARED],
     }
 
@@ -98,26 +99,46 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{least['model']} {least['mean']:.3f}",
             f"{documented['mean']:.3f}",
             f"{auto['mean']:.3f}",
-            f"{documented['mean'] / auto['mean']:.2f}",
+            f"{one['share']:.2f}",
             " / ".join(f"{row['cpu_seconds']:.0f}" for row in rows.values()),
         ]
         yield f"| {' | '.join(cells)} |"
 
 
-def summary(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield lines of Markdown: each comparison over all sets, tested on each with Holm."""
-    ordered = _in_order(results)
+def compared(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each comparison over all sets, tested on each with Holm; sets weigh the same."""
+    rows = []
     for number, (ours, theirs) in enumerate(COMPARED):
-        tests = [one["differences"][number] for one in ordered]
+        tests = [one["differences"][number] for one in _in_order(results)]
         told = holm([test["p"] for test in tests]) < _LEVEL
         means = np.array([test["mean"] for test in tests])
-        half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / np.sqrt(len(means))
+        error = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.inf
+        half = stats.t.ppf(0.975, max(1, len(means) - 1)) * error
+        mean = float(means.mean())
+        rows.append(
+            {
+                "of": ours,
+                "from": theirs,
+                "sets": len(means),
+                "above": int((told & (means > 0)).sum()),
+                "below": int((told & (means < 0)).sum()),
+                "mean": mean,
+                **({"low": mean - half, "high": mean + half} if len(means) > 1 else {}),
+            }
+        )
+    return rows
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield lines of Markdown: a comparison each."""
+    for row in rows:
+        interval = f" ({row['low']:+.3f} to {row['high']:+.3f})" if "low" in row else ""
         cells = [
-            f"{ours} beside {theirs}",
-            str(len(means)),
-            str(int((told & (means > 0)).sum())),
-            str(int((told & (means < 0)).sum())),
-            f"{means.mean():+.3f} ({means.mean() - half:+.3f} to {means.mean() + half:+.3f})",
+            f"`{row['of']}` beside `{row['from']}`".replace(
+                "`learns nothing`", "what learns nothing"
+            ),
+            *(str(row[name]) for name in ("sets", "above", "below")),
+            f"{row['mean']:+.3f}{interval}",
         ]
         yield f"| {' | '.join(cells)} |"
 
@@ -143,9 +164,10 @@ def main() -> None:
             part = expect.share_of(whole, pairs)
             if (label, kind, len(part.train)) not in known:
                 results.append(measured(label, kind, part, given.seeds))
-                write_result(given.out, {"comparison": "goals", "results": results})
+                found = {"results": results, "compared": compared(results)}
+                write_result(given.out, {"comparison": "goals", **found})
                 print(*table(results[-1:]), sep="\n", flush=True)
-    print(*table(results), "", *summary(results), sep="\n")
+    print(*table(results), "", *summary(compared(results)), sep="\n")
 
 
 if __name__ == "__main__":

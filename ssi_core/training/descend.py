@@ -78,11 +78,11 @@ class Progress:
     """State of a training; saved with each checkpoint.
 
     ``triples`` drawn so far, ``best`` validation error and the ``best_at`` triples it was reached
-    at, ``waited`` validations since, as they count, ``watched`` value of what is watched when it last reset these,
-    ``seconds`` of sweeps, without validation and compilation, ``curve`` of (step, metrics) so far,
-    ``resumed_at`` triples of the checkpoint that it went on from, ``reseeded_at`` triples at which
-    it last went on with other threads, ``decayed`` how often the rate fell, ``epoch`` triples
-    between two validations; 0: not chosen yet.
+    at, ``waited`` validations since, as they count, ``watched`` value of what is watched when it
+    last reset these, ``seconds`` of sweeps, without validation and compilation, ``curve`` of (step,
+    metrics) so far, ``resumed_at`` triples of the checkpoint that it went on from, ``reseeded_at``
+    triples at which it last went on with other threads, ``decayed`` how often the rate fell,
+    ``epoch`` triples between two validations; 0: not chosen yet.
     """
 
     triples: int = 0

@@ -14,8 +14,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_tables_of_the_page_are_what_was_measured():
-    results = json.loads((DOCS / "results" / "goals.json").read_text())["results"]
-    lines = [*goals.table(results), *goals.summary(results)]
+    found = json.loads((DOCS / "results" / "goals.json").read_text())
+    assert found["compared"] == goals.compared(found["results"])
+    lines = [*goals.table(found["results"]), *goals.summary(found["compared"])]
     assert lines
     page = (DOCS / "auto.md").read_text().splitlines()
     assert [line for line in lines if line not in page] == []
@@ -54,7 +55,8 @@ def result(name, *means):
 
 def test_the_summary_counts_what_is_told_apart_and_has_the_interval_over_sets():
     results = [result("a", 0.1, 0.2, 0.0), result("b", 0.3, -0.2, 0.0), result("c", 0.2, 0.0, 0.0)]
-    first, second, third = (line.split(" | ")[1:] for line in goals.summary(results))
+    lines = goals.summary(goals.compared(results))
+    first, second, third = (line.split(" | ")[1:] for line in lines)
     half = 4.303 * np.std([0.1, 0.2, 0.3], ddof=1) / np.sqrt(3)
     low, high = 0.2 - half, 0.2 + half
     assert first == ["3", "3", "0", f"+0.200 ({low:+.3f} to {high:+.3f}) |"]

@@ -137,3 +137,5 @@ def test_auto_makes_no_trial_where_fields_show_the_training_queries(task, exact,
     ]
     assert facts == {"trials": [], "triples": finalists[0].facts["triples"]}
     assert learned == ["first_stage"]
+    latent = finalists[0].model.models()[1]
+    assert (latent.step, latent.rates, latent.decays) == ("triple", (0.03,), 0)

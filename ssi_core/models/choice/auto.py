@@ -6,14 +6,14 @@ three times the triples. The best, and the best whose diagonal reads other weigh
 their end: what leads early need not lead late, and two such models have a better sum. The first
 half judges, and validates the trainings, too. The winner, alone or in a sum with the other or with
 the best model that learns nothing from pairs, goes to the final, and so does a model of documented
-settings, where some are given; alone, where fields show the training queries, of which no trial is
-aware (`combined.own_words`). What is expected to gain most over the best untrained model is taken,
+settings, where some are given; alone, where the second half, which did not choose the winner, does
+not have it clearly above, or where fields show the training queries, of which no trial is aware
+(`combined.own_words`). What is expected to gain most over the best untrained model is taken,
 by the differences on both halves and by what other collections gained with as many pairs
-(`selection.expectation`); that one, if nothing is. The winner of the trials goes to the final only
-if it is clearly above the documented settings on the second half, which did not choose it. Where neither the number of pairs nor that of
-the queries lets expect a gain, no training is begun. Whether what is taken is better is tested on
-the second half, which had no part in the choice, and said; the test decides nothing, for few
-queries tell nothing apart.
+(`selection.expectation`); that one, if nothing is. Where neither the number of pairs nor that of
+the queries lets expect a gain, no training is begun. Whether what is taken is better than the
+untrained model is tested on the second half, and said; the test decides nothing, for few queries
+tell nothing apart.
 """
 
 from __future__ import annotations

@@ -176,8 +176,8 @@ def _tested(
         "detectable": float(np.sqrt(np.sum(np.square(alone))) / len(alone)),
         "p": p,
         "bound": at_floor(p, rounds),
-        # Equal rows on a collection have no error that it could be weighed by.
-        "another": asdict(random_effects(means, errors)) if min(errors) > 0 else None,
+        # Equal rows on a collection, or one query, give no error that it could be weighed by.
+        "another": asdict(random_effects(means, errors)) if _weighable(errors) else None,
         "each": [
             {
                 "comparison": one.comparison,
@@ -191,6 +191,10 @@ def _tested(
             )
         ],
     }
+
+
+def _weighable(errors: Sequence[float]) -> bool:
+    return all(error > 0 for error in errors)
 
 
 def render_together(found: Mapping[str, Any], console: Console) -> None:

@@ -23,6 +23,7 @@ from itertools import chain, product
 from ssi_core.experiment.tables import Row
 from ssi_core.models.base import Model
 from ssi_core.models.combined.mixture import Mixture
+from ssi_core.types import BadInput
 from ssi_core.views.hashing import Hashing, parse_view
 from ssi_core.views.rewriting import Rewriting
 
@@ -43,7 +44,10 @@ class Words:
 
 def unlikeness(first: Row, second: Row) -> str:
     """Return why a claim between two rows is not like with like; "" where it is."""
-    rankers = first.ranker(), second.ranker()
+    try:
+        rankers = first.ranker(), second.ranker()
+    except BadInput:
+        return ""  # of another version, some of whose parameters are not known here
     words = [_words(ranker) for ranker in rankers]
     if words[0] != words[1]:
         one, other = sorted(map(str, words))

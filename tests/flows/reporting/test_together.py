@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from rich.console import Console
 
-from flows.reporting.together import render_together, together
+from flows.reporting.together import _tested, render_together, together
 from ssi_core.evaluation.pooling import random_effects
 from ssi_core.evaluation.significance import holm, smallest_detectable
 from ssi_core.tasks.task import build_task
@@ -120,3 +122,15 @@ def test_a_comparison_of_other_settings_is_refused(written, tmp_path, corpus_dir
     comparisons.write(tmp_path / "task", "together-other")
     with pytest.raises(BadInput, match="different settings of 'made-up'"):
         together(EXPERIMENT, ["together-one", "together-other"])
+
+
+def test_a_collection_of_one_query_says_nothing_of_another_one():
+    def collection(name, ours, theirs):
+        means = {label: pl.DataFrame({"map": each}) for label, each in (("a", ours), ("b", theirs))}
+        return SimpleNamespace(comparison=name, means=means)
+
+    loaded = [collection("many", [0.5, 0.7, 0.4], [0.2, 0.6, 0.1]), collection("one", [0.5], [0.4])]
+    claim = SimpleNamespace(measure="map", above="a", below="b")
+    found = _tested(loaded, claim, "a", "b", rounds=100)
+    assert found["another"] is None
+    assert found["each"][1]["p_t"] == 1

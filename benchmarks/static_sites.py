@@ -3,10 +3,13 @@
     python -m benchmarks.static_sites FOLDER QUERIES QRELS [FOLDER QUERIES QRELS ...] --out FILE
 
 A folder is one of Markdown; queries (id, query) and judgements (query, document, grade) are tables
-with tabs. The peers come from npm with their default settings, into a temporary folder or that of
-``--peers``; one that is missing is left out with a message. Pagefind reads the pages as HTML; lunr
-and MiniSearch read title and text, as the examples of their documentation do. All answers of ours
-and of Pagefind are those of Chromium. ``docs/site.md`` shows the table.
+with tabs, or ``-`` where there are none. Of each site titles and headings without some of their
+words are asked, too ("known"), where the page that has them is right: queries of this kind, of
+another draw, chose the constants of ``ssi site``. The peers come from npm with their default
+settings, into a temporary folder or that of ``--peers``; one that is missing is left out with a
+message. Pagefind reads the pages as HTML, each with a first-level heading; lunr and MiniSearch read
+title and text, as the examples of their documentation do. All answers of ours and of Pagefind are
+those of Chromium. ``docs/site.md`` shows the table.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import argparse
 import gzip
 import html
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -44,11 +48,27 @@ from tests.guests.site.made import queries as made_queries
 
 PACKAGES = ("pagefind", "lunr", "minisearch")
 DEPTH = 10
+KNOWN, KNOWN_SEED = 100, 42
+"""Titles and headings that are drawn, and their seed."""
+FIRST_ANSWERS = 60
+"""Queries whose first answer is weighed, where a site has no typed ones."""
+AT_ONCE = 10
+"""Queries of one call of the browser, which has a limit of time."""
 EQUAL = 1000
 """Queries whose rankings in Chromium and in Python are compared."""
 OURS = "ssi site"
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _BEGINS = re.compile(r"\A\s*<h[2-6]>(.*?)</h[2-6]>", re.DOTALL)
+_PAGEFIND = """(async () => {
+  const pagefind = await import("/pagefind/pagefind.js");
+  const found = {};
+  for (const [id, text] of %s) {
+    const {results} = await pagefind.search(text);
+    const best = await Promise.all(results.slice(0, 10).map((one) => one.data()));
+    found[id] = best.map((one) => one.url);
+  }
+  return JSON.stringify(found);
+})()"""
 _LUNR = """
 const lunr = require("lunr");
 const {pages, queries} = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -125,19 +145,12 @@ def with_pagefind(peers: Path, pages: Path, queries: Mapping[str, str], browser:
     subprocess.run([program, "--site", pages], check=True, capture_output=True)
     seconds = time.perf_counter() - before
     (pages / "asks.html").write_text("<!doctype html><title>Asks</title>")
-    script = f"""(async () => {{
-      const pagefind = await import("/pagefind/pagefind.js");
-      const found = {{}};
-      for (const [id, text] of Object.entries({json.dumps(queries)})) {{
-        const {{results}} = await pagefind.search(text);
-        const best = await Promise.all(results.slice(0, {DEPTH}).map((one) => one.data()));
-        found[id] = best.map((one) => one.url);
-      }}
-      return JSON.stringify(found);
-    }})()"""
+    found: dict[str, list[str]] = {}
     with served(pages) as address:
         browser.open(f"{address}/asks.html")
-        found = json.loads(browser.run(script))
+        asked = list(queries.items())
+        for first in range(0, len(asked), AT_ONCE):
+            found |= json.loads(browser.run(_PAGEFIND % json.dumps(asked[first : first + AT_ONCE])))
     run = {id: [_page_of(url) for url in urls] for id, urls in found.items()}
     return run, {"seconds": seconds}
 
@@ -162,8 +175,34 @@ def with_node(
     return value["found"], {"index_bytes": value["bytes"]}
 
 
+def known_items(documents: ssi.Documents) -> tuple[dict[str, str], pl.DataFrame]:
+    """Draw titles and headings without some of their words, and the pages that have them."""
+    pages: dict[str, set[str]] = {}
+    for page, title, headings in documents.frame.select("id", "title", "headings").rows():
+        for name in {title, *(headings or "").split("\n")}:
+            pages.setdefault(name.lower(), set()).add(page)
+    rng = random.Random(KNOWN_SEED)
+    several = sorted(n for n, of in pages.items() if len(of) <= 3 and len(_words(n)) >= 3)
+    queries, judged = {}, []
+    for number, name in enumerate(rng.sample(several, min(KNOWN, len(several)))):
+        words = _words(name)
+        most = max(1, len(words) // 2)
+        kept = sorted(rng.sample(range(len(words)), len(words) - rng.randint(1, most)))
+        queries[f"known{number}"] = " ".join(words[i] for i in kept)
+        judged += [(f"known{number}", page, 2) for page in sorted(pages[name])]
+    return queries, pl.DataFrame(judged, ["query", "document", "grade"], orient="row")
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in name.split() if any(map(str.isalnum, word))]
+
+
 def with_ours(
-    path: Path, pages: Sequence[str], queries: Mapping[str, str], browser: Browser
+    path: Path,
+    pages: Sequence[str],
+    queries: Mapping[str, str],
+    weighed: Sequence[str],
+    browser: Browser,
 ) -> Any:
     """Return the run in Chromium, and what it costs: bytes, milliseconds, equal rankings."""
     (path / "asks.html").write_text('<!doctype html><script src="search/ssi-search.js"></script>')
@@ -171,7 +210,7 @@ def with_ours(
     asked = json.dumps(list(queries.values()))
     with served(path) as address:
         sizes: list[tuple[int, int]] = []
-        for text in list(queries.values()):
+        for text in weighed:
             browser.open(f"{address}/asks.html?{len(sizes)}")
             browser.wait("globalThis.ssi")
             browser.run(f"ssi.search({json.dumps(text)}, 8, true)")
@@ -199,9 +238,12 @@ def with_ours(
         facts["ms_loaded"] = [median(said["times"][half:]), max(said["times"][half:])]
         several = [(text, False) for text in queries.values()]
         several += made_queries(index, EQUAL - len(several))
-        script = f"""Promise.all({json.dumps(several)}.map(([t, typing]) => ssi.rank(t, typing)))
-          .then((all) => JSON.stringify(all))"""
-        theirs = json.loads(browser.run(script))
+        theirs = []
+        for first in range(0, len(several), 10 * AT_ONCE):
+            some = json.dumps(several[first : first + 10 * AT_ONCE])
+            script = f"""Promise.all({some}.map(([text, typing]) => ssi.rank(text, typing)))
+              .then((all) => JSON.stringify(all))"""
+            theirs += json.loads(browser.run(script))
         facts["equal"] = sum(
             [tuple(hit) for hit in one] == index.rank(text, typing=typing)
             for one, (text, typing) in zip(theirs, several, strict=True)
@@ -237,11 +279,15 @@ def _reciprocal(ids: Sequence[str], ranked: Sequence[int], right: set[str]) -> f
 
 
 def one_site(
-    folder: Path, asked: Path, judged: Path, peers: Path, browser: Browser
-) -> tuple[dict[str, Any], dict[str, dict[str, np.ndarray]]]:
-    """Measure all engines on a site."""
-    tables = [pl.read_csv(one, separator="\t", quote_char=None) for one in (asked, judged)]
-    queries = dict(tables[0].select("id", "query").rows())
+    folder: Path, asked: str, judged: str, peers: Path, browser: Browser
+) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, np.ndarray]]]]:
+    """Measure all engines on a site: what it costs, and values by kind of query and engine."""
+    kinds = {"known": known_items(ssi.read(folder))}
+    if asked != "-":
+        tables = [pl.read_csv(one, separator="\t", quote_char=None) for one in (asked, judged)]
+        kinds["typed"] = dict(tables[0].select("id", "query").rows()), tables[1]
+    queries = {id: text for several, _ in kinds.values() for id, text in several.items()}
+    weighed = list(kinds["typed" if "typed" in kinds else "known"][0].values())[:FIRST_ANSWERS]
     with tempfile.TemporaryDirectory() as work:
         path, pages = Path(work) / "ours", Path(work) / "html"
         path.mkdir()
@@ -262,12 +308,12 @@ def one_site(
         facts[OURS] |= beside_float32(learnt, SiteIndex(path / "search"), task)
         ids = learnt.pages["id"].to_list()
         engines: dict[str, Callable[[], Any]] = {
-            OURS: lambda: with_ours(path, ids, queries, browser),
+            OURS: lambda: with_ours(path, ids, queries, weighed, browser),
             "Pagefind": lambda: with_pagefind(peers, pages, queries, browser),
             "lunr": lambda: with_node(peers, _LUNR, documents, queries),
             "MiniSearch": lambda: with_node(peers, _MINISEARCH, documents, queries),
         }
-        values = {}
+        values: dict[str, dict[str, dict[str, np.ndarray]]] = {kind: {} for kind in kinds}
         for name, engine in engines.items():
             try:
                 run, cost = engine()
@@ -277,7 +323,8 @@ def one_site(
                 print(f"{name} is left out: {error}")
                 continue
             facts.setdefault(name, {}).update(cost)
-            values[name] = by_query(run, tables[1], list(queries))
+            for kind, (several, right) in kinds.items():
+                values[kind][name] = by_query(run, right, list(several))
     return facts, values
 
 
@@ -322,22 +369,24 @@ def _difference(ours: np.ndarray, theirs: np.ndarray) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sites", nargs="+", type=Path)
+    parser.add_argument("sites", nargs="+")
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(argv)
     if len(options.sites) % 3:
         parser.error("give a folder, its queries and its judgements, for each site")
     sites = [options.sites[n : n + 3] for n in range(0, len(options.sites), 3)]
-    result: dict[str, Any] = {"sites": {}}
+    result: dict[str, Any] = {"sites": {}, "together": {}}
     with tempfile.TemporaryDirectory() as work, Browser() as browser:
         peers = installed(options.peers or Path(work))
-        values = []
+        values: dict[str, list[Any]] = {}
         for folder, asked, judged in sites:
-            facts, value = one_site(folder, asked, judged, peers, browser)
-            values.append(value)
-            result["sites"][folder.name] = {"facts": facts, "rows": rows([value])}
-    result["together"] = rows(values)
+            facts, of_kinds = one_site(Path(folder), asked, judged, peers, browser)
+            of_site = {kind: rows([value]) for kind, value in of_kinds.items()}
+            result["sites"][Path(folder).name] = {"facts": facts, "rows": of_site}
+            for kind, value in of_kinds.items():
+                values.setdefault(kind, []).append(value)
+    result["together"] = {kind: rows(several) for kind, several in values.items()}
     write_result(options.out, result)
     print(json.dumps(result, indent=1))
 

@@ -277,8 +277,11 @@ class _Judge:
         scores = self._exact
         if mixed is not None:
             _, part = fitted_parts(mixed)
-            queries, pages = part.embed_queries(self._queries), part.embed_documents(self._pages)
-            scores = scores + mixed.arrays["beta"][0] * (queries.dense @ pages.dense.T)
+            queries = part.embed_queries(self._queries).dense
+            pages = part.embed_documents(self._pages).dense
+            assert queries is not None
+            assert pages is not None
+            scores = scores + mixed.arrays["beta"][0] * (queries @ pages.T)
         ranks = rank(lambda first, last: scores[first:last].copy(), self._over)
         return float(MEASURES[_MEASURE](ranks).mean())
 

@@ -97,7 +97,8 @@ def naming(headings: Iterable[str]) -> Iterator[list[str]]:
 def weights_of(pages_with: NDArray[np.integer], pages: int) -> NDArray[np.uint8]:
     """Return the weights of words that some of the pages have."""
     idf = np.log1p((pages - pages_with + 0.5) / (pages_with + 0.5))
-    return np.clip(np.rint(_STEPS * idf), 1, 255).astype(np.uint8)
+    weights: NDArray[np.uint8] = np.clip(np.rint(_STEPS * idf), 1, 255).astype(np.uint8)
+    return weights
 
 
 class Matching:

@@ -32,10 +32,10 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Int32
 
 _LANGUAGES = {"words": "en", "any": "", "ideographs": "zh", "pairs": "th", "marked": "hi"}
-"""Name of a rule in ``search.js`` -> a language that is split by it."""
+"""Name of a rule in ``words.js`` -> a language that is split by it."""
 _MOST_CHUNKS = 4
 """Chunks of words that may begin with what is typed; beyond, it is too short to tell."""
-_BESIDE = 0.1
+_BESIDE = 0.3
 """Weight of a longer word where what is typed is a word, too."""
 
 

@@ -45,7 +45,8 @@ FORMAT = 2
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
 _PERMALINK = "¶"
-_SOURCES = ("search.js", "element.js")
+_SOURCES = ("words.js", "records.js", "search.js", "element.js")
+"""Files of the program, which are one function."""
 _WORD_BYTES, _PAGE_BYTES = 12_000, 8_000
 """Bytes after which a chunk of words, or of pages, ends."""
 _RULES = {
@@ -54,7 +55,7 @@ _RULES = {
         ("en", "words"), ("", "any"), ("zh", "ideographs"), ("th", "pairs"), ("hi", "marked"),
     )
 }  # fmt: skip
-"""Rule of the tokenizer -> its name in ``search.js``."""
+"""Rule of the tokenizer -> its name in ``words.js``."""
 
 
 def rule_of(language: str) -> str:
@@ -124,7 +125,9 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
 def program() -> str:
     """Return the program that a page loads."""
     here = Path(__file__).parent
-    return "\n".join((here / name).read_text(encoding="utf-8") for name in _SOURCES)
+    sources = "\n".join((here / name).read_text(encoding="utf-8") for name in _SOURCES)
+    # Where a page includes it twice, the first one stays.
+    return f'(() => {{\n"use strict";\nif (globalThis.ssi) return;\n\n{sources}}})();\n'
 
 
 def is_site(directory: Path) -> bool:

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.linalg import orthogonal_procrustes
 from sklearn.svm import SVC
 
+from ssi_core.guests.codes import projections
 from ssi_core.guests.codes.hashers import HASHERS, hasher_named
 from ssi_core.guests.codes.measures import average_precision, ball_measures
 from ssi_core.guests.codes.packed import unpack
@@ -264,3 +265,13 @@ def test_texts_that_are_all_alike_are_refused():
     with pytest.raises(BadInput, match="all texts are alike"):
         SpectralHashing(4).fit(sparse.csr_array(np.ones((8, 3))))
     assert replace(SpectralHashing(4), bits=5).bits == 5
+
+
+@pytest.mark.parametrize("kind", [BinarisedLsi, CentredLsi, CoHashing])
+def test_a_large_matrix_has_the_projection_of_one_that_is_spread_out(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = sparse.csr_array(rng.poisson(0.6, (60, 40)).astype(np.float64) + np.eye(60, 40))
+    whole = kind(bits=4).projection(rows, np.random.default_rng(1))
+    monkeypatch.setattr(projections, "_DENSE", 0)
+    again = kind(bits=4).projection(rows, np.random.default_rng(1))
+    np.testing.assert_allclose(again, whole, atol=1e-8)

@@ -13,7 +13,8 @@ from tests.robust.verbs import command_of, verbs
 
 ROOT = Path(__file__).parents[2]
 CHANGING = {
-    *("command.verb:Settings", "export.writing:Material", "face.bars:Bar", "sample.draft:Article"),
+    *("command.verb:Settings", "guests.export.writing:Material", "face.bars:Bar"),
+    "sample.draft:Article",
     *("guests.ubi.judged:UbiJudged", "guests.ubi.lines:UbiLines", "store:Building"),
     *("training.checkpoint:Log", "training.descend:Progress", "training.descend:_State"),
     *("flows.storage.backup:Facts", "flows.storage.backup:Contents"),

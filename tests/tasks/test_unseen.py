@@ -1,7 +1,5 @@
 """What is measured on data that a model was not trained on, and what is refused."""
 
-import shutil
-
 import numpy as np
 import polars as pl
 import pytest
@@ -23,7 +21,6 @@ from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus
 from tests.evaluation import naive
-from tests.seals import reseal
 
 
 def view(*words, name="raw", language="en"):
@@ -159,10 +156,3 @@ def test_a_column_that_is_not_there_is_bad_input_with_those_that_are(labelled, f
     with pytest.raises(BadInput, match=message):
         marked_by(task, frozen.raw_of(labelled).labels, "shape", labelled)
     assert languages_of(frame(["a"])).rows() == [("t0", "language", "en")]
-
-
-def test_a_frozen_set_of_an_earlier_version_has_languages(labelled, tmp_path):
-    earlier = shutil.copytree(labelled, tmp_path / "frozen")
-    (earlier / "labels.parquet").unlink()
-    reseal(earlier)
-    assert frozen.raw_of(earlier).labels["query"]["column"].unique().to_list() == ["language"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.serve.pyfunc_model import RankedSearch, texts_of
+from flows.serve.pyfunc_model import SEALED, RankedSearch, texts_of
 from flows.servers.server import free_port
+from ssi_core import integrity
 from ssi_core.serving.searcher import open_searcher
 
 ROOT = Path(__file__).parents[3]
@@ -26,9 +28,12 @@ class Context:
 
 
 @pytest.fixture(scope="module")
-def model(project):
+def model(project, tmp_path_factory):
+    logged = tmp_path_factory.mktemp("logged")
+    shutil.copytree(project, logged / "artifacts")
+    integrity.seal_directory(logged, SEALED, {}, durable=False)
     loaded = RankedSearch()
-    loaded.load_context(Context(project))
+    loaded.load_context(Context(logged / "artifacts"))
     return loaded
 
 

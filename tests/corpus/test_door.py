@@ -31,7 +31,7 @@ ALLOWED = {
     "corpus/clicks/texts.py": PARTS,
     "guests/monitoring/click_rates.py": PARTS,
     "guests/off_policy/visits.py": PARTS,
-    "guests/export/encoder.py": "files of an export: their digests are checked, without this package",
+    "guests/export/encoder.py": "files of an export, which have digests",
     "guests/export/search_bm25s.py": "as above",
     "guests/export/search_faiss.py": "as above",
     "guests/export/targets/bm25s.py": "sizes of files that this export has written",

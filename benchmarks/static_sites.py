@@ -8,8 +8,9 @@ words are asked, too ("known"), where the page that has them is right: queries o
 another draw, chose the constants of ``ssi site``. The peers come from npm with their default
 settings, into a temporary folder or that of ``--peers``; one that is missing is left out with a
 message. Pagefind reads the pages as HTML, each with a first-level heading; lunr and MiniSearch read
-title and text, as the examples of their documentation do. All answers of ours and of Pagefind are
-those of Chromium. ``docs/site.md`` shows the table.
+title and text, as the examples of their documentation do. All answers of ``ssi site`` and of
+Pagefind are those of Chromium; those of ``ssi serve`` are of its searcher. ``docs/site.md`` shows
+the table.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ import numpy as np
 import polars as pl
 
 import ssi_core as ssi
-from benchmarks.sites import by_query
+from benchmarks.sites import by_query, searched
 from ssi_core.evaluation.significance import paired_randomisation
 from ssi_core.files import write_result
 from ssi_core.guests.site import learning
@@ -57,6 +58,7 @@ AT_ONCE = 10
 EQUAL = 1000
 """Queries whose rankings in Chromium and in Python are compared."""
 OURS = "ssi site"
+SERVED = "ssi serve"
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _BEGINS = re.compile(r"\A\s*<h[2-6]>(.*?)</h[2-6]>", re.DOTALL)
 _PAGEFIND = """(async () => {
@@ -252,6 +254,11 @@ def with_ours(
     return run, facts
 
 
+def with_service(documents: ssi.Documents, queries: Mapping[str, str], out: Path) -> Any:
+    """Return what `ssi serve` answers with the model that `ssi fit` makes for a search box."""
+    return searched(ssi.fit(documents).save(out), queries), {}
+
+
 def beside_float32(learnt: learning.Learnt, index: SiteIndex, task: ssi.Task) -> dict[str, Any]:
     """Compare the rankings of int8 and of float32, on held-out wordings (or titles) of the test."""
     names, documents = task.data.queries.titles, task.data.documents.ids
@@ -309,6 +316,7 @@ def one_site(
         ids = learnt.pages["id"].to_list()
         engines: dict[str, Callable[[], Any]] = {
             OURS: lambda: with_ours(path, ids, queries, weighed, browser),
+            SERVED: lambda: with_service(documents, queries, Path(work) / "model"),
             "Pagefind": lambda: with_pagefind(peers, pages, queries, browser),
             "lunr": lambda: with_node(peers, _LUNR, documents, queries),
             "MiniSearch": lambda: with_node(peers, _MINISEARCH, documents, queries),

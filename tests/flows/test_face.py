@@ -30,7 +30,7 @@ diagonal_rate = 20.0
 dimensions = 50
 margin = 0.1
 init_std = 0.01
-rates = [0.1]
+rates = [0.03]
 view = "sublinear:50@30000"
 diagonal_view = "sublinear"
 negatives = 8
@@ -107,7 +107,7 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     row = table.row("U'V + D").ranker()
     plain = asdict(ssi.SSI().ranker())
     grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
-    assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][:1])
+    assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
     schedule = {"epoch": "passes", "patience": "passes", "decays": 2, "stop_by": "map"}
     schedule["step"] = "block"

@@ -112,7 +112,7 @@ def test_parameters_are_checked_and_kept_whole():
     with pytest.raises(ValueError, match=r"SSI: no parameter 'colour'\. Known: auto"):
         model.set_params(colour="red")
     assert model.get_params()["margin"] == 0.3
-    assert model.get_params()["rate"] == 0.1
+    assert model.get_params()["rate"] == 0.03
     assert ssi.Ranker("bm25").set_params(k1=2.0).ranker().k1 == 2.0
     with pytest.raises(ValueError, match=r"no model 'nothing'\. Known: auto, best_of,"):
         ssi.Ranker("nothing")

@@ -15,7 +15,7 @@ import pytest
 
 from tests.flows import postgres
 
-PEERS = Path(__file__).parents[2] / ".cache" / "peers"
+PEERS = Path(__file__).parents[3] / ".cache" / "peers"
 """Where ``make peers`` puts packages of npm."""
 _CLEAR = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
 _PGLITE = f"""

@@ -31,12 +31,9 @@ import ssi_core as ssi
 from benchmarks.auto import UNTRAINED
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
-from ssi_core.models.bilinear.trained import HARD
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.auto import BESIDE_WORDS
+from ssi_core.models.choice.beside_words import beside_words
 from ssi_core.models.choice.untrained import Untrained, title
-from ssi_core.models.combined.own_words import wordings
-from ssi_core.models.combined.residual import Residual
 from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.types import Task
@@ -73,11 +70,7 @@ def model_of(task: Task) -> Any:
     documented = ssi.SSI().ranker()
     if task.same or FIELDS not in task.documents.views:
         return documented
-    words = {"model": "bm25f", **vars(Bm25F.tuned(measure=MEASURE))}
-    second = {"model": documented.name, **vars(documented), **BESIDE_WORDS}
-    if len(wordings(task).rows):
-        second["against"] = HARD
-    return Residual((words, second))
+    return beside_words(Bm25F.tuned(measure=MEASURE), documented, task, MEASURE)
 
 
 def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:

@@ -34,12 +34,12 @@ from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.bilinear.trained import HARD
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.beside_words import beside_words
 from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.own_words import wordings
-from ssi_core.models.combined.residual import Residual
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.cl_lsi import ClLsi
@@ -75,8 +75,6 @@ KNOWN: Settings = {
     "negatives_power": 0.0,
 }
 """Settings that are begun with wherever they are among the values: about those of `SSI()`."""
-BESIDE_WORDS: Settings = {"decays": 0, "rates": (0.03,), **_ONE_BY_ONE}
-"""Of a latent part beside BM25F: what words lack is learned soon, at a low rate."""
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")
@@ -328,11 +326,7 @@ class Auto(Model):
         model = parse(Bilinear, {**self.documented, **changes})
         if not isinstance(words.model, Bm25F) or task.same:
             return model.learn(task, rng, of_its_own)
-        first = {"model": words.model.name, **parameters(words.model)}
-        # Beside words a random d- is seldom wrong.
-        hard = {"against": HARD} if len(wordings(task).rows) else {}
-        second = {"model": model.name, **parameters(model), **BESIDE_WORDS, **hard}
-        residual = Residual((first, second), measure=self.measure)
+        residual = beside_words(words.model, model, task, self.measure)
         return residual.beside(task, words, rng, of_its_own)
 
     def _final(

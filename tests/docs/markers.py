@@ -193,6 +193,7 @@ class Template:
         self._lines = lines[1:]
         self._used: dict[tuple[str, str], Result] = {}
         self._measures: dict[str, None] = {}
+        self._marked = False
 
     def text(self) -> str:
         """Return the table, and under it how many queries and seeds it is of."""
@@ -236,6 +237,7 @@ class Template:
     def _figure(self, expression: str, *, unit: bool) -> str:
         result, words = self._results.named(expression, self._name)
         text = result.figure(words, unit)
+        self._marked |= "signed" in words
         measure = next((word for word in words[1:] if word in TITLES), None)
         if measure and words[0].startswith('"') and "paper" not in words:
             self._used[result.name, words[0].strip('"')] = result
@@ -252,7 +254,7 @@ class Template:
         if spreads:
             parts.append(f"sd over seeds: {', '.join(spreads)}.")
         results = dict.fromkeys(self._used.values())
-        if self._signs:
+        if self._marked:
             bases = "; ".join(dict.fromkeys(baselines(result.found) for result in results))
             parts.append(
                 rf"\* better, ° worse than {bases} (paired randomisation test, Holm, p < .05)."
@@ -276,7 +278,7 @@ def _head(cell: str) -> tuple[str, str]:
     text, words = match[1].strip(), match[2].split()
     if not text:
         text = words[0] if words[0] in _FACTS else title(words[0])
-        text = words[1] if words[1:] and words[1] != "mean" else text
+        text = words[1] if words[1:] and words[1] not in ("mean", "signed") else text
     return text, " ".join(words)
 
 

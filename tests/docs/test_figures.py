@@ -345,6 +345,14 @@ def test_a_table_has_rows_cells_headings_and_says_what_it_is_of(results):
     assert not re.search(r"^[-+*] ", text, re.MULTILINE)
 
 
+def test_a_head_of_a_marked_measure_is_its_title_and_the_marks_are_explained(results):
+    page = '<!-- table: made-up\nrow | {rank_loss} | {map%s}\n"U\'V + I"\n-->\n<!-- /table -->\n'
+    plain, marked = (filled("p", page % field, results).text for field in ("", " signed"))
+    assert "| row | rank loss % | MAP |" in marked
+    assert "better, ° worse than" in " ".join(marked.split())
+    assert "better, ° worse than" not in " ".join(plain.split())
+
+
 def test_a_table_says_that_its_code_has_changed(results):
     page = '<!-- table: made-up\nrow | {map}\n"TF-IDF"\n-->\n<!-- /table -->\n'
     assert "changed" not in filled("p", page, results).text

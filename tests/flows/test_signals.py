@@ -215,7 +215,7 @@ def test_other_ends_are_left_alone():
 
 SIGNALS = int(os.environ.get("SSI_KILLS", "5"))
 SEED = int(os.environ.get("SSI_KILLS_SEED", "1"))
-STAGES = ("data", "ingest", "features", "train", "pipeline")
+STAGES = ("ingest", "features", "train", "pipeline")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
     },
     "sources": {
         "feeds": "ssi_core.guests.feeds.source:Feeds",
-        "ubi": "ssi_core.guests.ubi.source:Ubi",
+        "ubi": "ssi_core.guests.click_logs.ubi.source:Ubi",
+        "clicks": "ssi_core.guests.click_logs.source:Clicks",
     },
     "targets": {
         "opensearch": "ssi_core.guests.export.targets.opensearch:TARGET",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssi_core.corpus.source import PROCESSES, SEED, Source
-from ssi_core.corpus.sources.clicks import Clicks
 from ssi_core.datasets.wikipedia.mates import Mates
 from ssi_core.datasets.wikipedia.source import Wikipedia
 
@@ -87,6 +86,7 @@ class SampleClicks(Sample):
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the log that was made."""
+        from ssi_core.guests.click_logs.source import Clicks
         from ssi_core.sample.encyclopedia import CLICKS, CLICKS_MAP, ENGLISH_DUMP
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path

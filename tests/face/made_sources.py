@@ -116,7 +116,7 @@ def beir(place):
 
 
 def ubi(place):
-    from tests.guests.ubi.test_ubi import bulk, event, query
+    from tests.guests.click_logs.test_ubi import bulk, event, query
 
     lines = [
         line

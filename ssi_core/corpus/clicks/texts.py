@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from ssi_core import collection, files
 from ssi_core.collection import Collection, PartWriter, Side, open_collection
-from ssi_core.corpus.clicks.columns import TextForm
 from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import DOCUMENTS, QUERIES, roles_of
@@ -20,6 +20,20 @@ from ssi_core.types import BadInput
 _AT_ONCE = 50_000
 PLACEHOLDER = "en"
 """Language of texts of which it is not known yet; see `language.name_languages`."""
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """The sections ``[queries]`` and ``[documents]``: columns of a table of texts, their language.
+
+    The language is also that of texts in the log; a corpus has its own. It is the code of a
+    Wikipedia; "any" splits each script by a rule of its own; "" is guessed from the texts' script.
+    """
+
+    id: str = "id"
+    title: str = ""
+    text: str = "text"
+    language: str = ""
 
 
 def id_of(text: str) -> str:

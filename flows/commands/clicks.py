@@ -274,8 +274,8 @@ def _cells(name: str, one: Estimate | None) -> list[str]:
 
 
 def _read_ads(path: Path) -> list[Document]:
-    from ssi_core.corpus.clicks.texts import Listed, TextForm
     from ssi_core.corpus.tables.form import TableForm
+    from ssi_core.guests.click_logs.texts import Listed, TextForm
     from ssi_core.serving.live import Document
 
     table = Listed(path, TextForm(), TableForm()).table()

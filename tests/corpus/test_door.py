@@ -28,7 +28,7 @@ ALLOWED = {
     "datasets/query_log.py": WORK,
     "guests/click_logs/quarantine.py": WORK,
     "guests/click_logs/shards.py": WORK,
-    "corpus/clicks/texts.py": PARTS,
+    "guests/click_logs/texts.py": PARTS,
     "guests/monitoring/click_rates.py": PARTS,
     "guests/off_policy/visits.py": PARTS,
     "guests/export/encoder.py": "files of an export, which have digests",

@@ -23,7 +23,6 @@ import polars as pl
 
 from ssi_core import collection, store
 from ssi_core.collection import KIND, Side, open_collection, text_writer
-from ssi_core.corpus.clicks.texts import Gathered, Listed, with_ids
 from ssi_core.corpus.earlier import report_earlier
 from ssi_core.corpus.language import name_languages, warn_unsplit
 from ssi_core.corpus.tables.form import TableForm, said_of
@@ -39,6 +38,7 @@ from ssi_core.guests.click_logs.quarantine import Quarantine
 from ssi_core.guests.click_logs.resolve import as_quarantined, resolve
 from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.click_logs.shards import ROWS, Shards
+from ssi_core.guests.click_logs.texts import Gathered, Listed, with_ids
 from ssi_core.remedies import typed
 from ssi_core.resources import require
 from ssi_core.store import Artefact, Building

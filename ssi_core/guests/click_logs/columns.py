@@ -51,8 +51,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.texts import TextForm
 from ssi_core.corpus.tables.form import TableForm
+from ssi_core.guests.click_logs.texts import TextForm
 from ssi_core.remedies import typed
 from ssi_core.strict import instead, mapping, read
 from ssi_core.types import BadInput

@@ -8,9 +8,9 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import CLICK, PartWriter, relation_at
-from ssi_core.corpus.clicks.texts import PLACEHOLDER, id_of, write_texts
 from ssi_core.corpus.judged.judgements import account, kept_judgements, write_relation
 from ssi_core.corpus.judged.rows import read_judged
+from ssi_core.corpus.texts import PLACEHOLDER, id_of, write_texts
 from ssi_core.guests.click_logs.columns import LogMap
 from ssi_core.store import Building
 from ssi_core.types import BadInput

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core.collection import PartWriter
-from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
+from ssi_core.corpus.click_tables import CLICKS, IMPRESSIONS, write_clicks
 from ssi_core.guests.click_logs.columns import GradeForm
 from ssi_core.guests.click_logs.shards import Shards
 from ssi_core.store import Building

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core.collection import PartWriter
-from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
+from ssi_core.corpus.click_tables import IMPRESSIONS, write_clicks
 from ssi_core.guests.click_logs.check import QUARANTINE
 from ssi_core.guests.click_logs.propensity import estimate_propensities
 from ssi_core.guests.click_logs.quarantine import Quarantine

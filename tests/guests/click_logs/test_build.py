@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.corpus.click_tables import IMPRESSIONS
 from ssi_core.corpus.tables import lines
 from ssi_core.guests.click_logs import shards
 from ssi_core.guests.click_logs.rules import Rules

@@ -7,7 +7,7 @@ from ssi_core import collection
 from ssi_core.collection import open_collection
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.texts import id_of
+from ssi_core.corpus.texts import id_of
 from ssi_core.guests.click_logs.columns import parse_map
 from ssi_core.types import BadInput
 from tests.guests.click_logs import logs

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.corpus.click_tables import IMPRESSIONS
 from ssi_core.guests.click_logs.columns import parse_map
 from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.tasks import slates

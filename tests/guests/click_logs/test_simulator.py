@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy.stats import kendalltau
 
-from ssi_core.corpus.clicks.texts import id_of
+from ssi_core.corpus.texts import id_of
 from ssi_core.evaluation.significance import paired_t
 from ssi_core.guests.click_logs.columns import load_map, parse_map
 from ssi_core.guests.click_logs.propensity import estimate_propensities

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ssi_core import collection
-from ssi_core.corpus.clicks.texts import PLACEHOLDER, Listed, TextForm, id_of, write_texts
 from ssi_core.corpus.language import name_languages
 from ssi_core.corpus.tables.form import TableForm, kind_of, text_bytes
+from ssi_core.corpus.texts import PLACEHOLDER, id_of, write_texts
 from ssi_core.corpus.tree import walk
 from ssi_core.guests.click_logs.check import QUARANTINE, time
 from ssi_core.guests.click_logs.columns import LogMap
@@ -30,6 +30,7 @@ from ssi_core.guests.click_logs.quarantine import Quarantine
 from ssi_core.guests.click_logs.resolve import as_quarantined, resolve
 from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.click_logs.shards import ROWS, Shards
+from ssi_core.guests.click_logs.texts import Listed, TextForm
 from ssi_core.guests.click_logs.ubi.lines import CLICK, IMPRESSION, ROW, UbiLines, documents_of
 from ssi_core.remedies import typed
 from ssi_core.resources import require

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from ssi_core import collection
-from ssi_core.corpus.clicks.texts import id_of
 from ssi_core.corpus.judged.judgements import account, kept_judgements, write_relation
+from ssi_core.corpus.texts import id_of
 from ssi_core.store import Building
 
 _LIST, _SET = "judgmentRatings", "querySetQueries"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from ssi_core.collection import Collection, PartWriter, Side, open_collection
 from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import DOCUMENTS, QUERIES, roles_of
+from ssi_core.corpus.texts import PLACEHOLDER, id_of, title_or_beginning, write_texts
 from ssi_core.types import BadInput
 
 _AT_ONCE = 50_000
-PLACEHOLDER = "en"
-"""Language of texts of which it is not known yet; see `language.name_languages`."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,6 @@ class TextForm:
     title: str = ""
     text: str = "text"
     language: str = ""
-
-
-def id_of(text: str) -> str:
-    """Id of a text that has no other: 16 hexadecimal digits.
-
-    >>> id_of("Cheap boats")
-    'e838f8fe1ea8cb60'
-    """
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def with_ids(rows: pl.DataFrame, side: str) -> pl.DataFrame:
@@ -113,24 +102,6 @@ class Gathered:
     def keep(self, kept: Path) -> None:
         """Keep which ids have a text, for the next ingestion."""
         self._seen.write_parquet(kept / f"{self.side}.parquet")
-
-
-def _title() -> pl.Expr:
-    """Title of a text, or how the text begins where it has none."""
-    beginning = collection.beginning(pl.col("text"))
-    return pl.coalesce(pl.when(pl.col("title") != "").then("title"), beginning)
-
-
-def write_texts(writer: PartWriter, texts: pl.DataFrame, language: str | None) -> None:
-    """Write id, title (or null) and text as documents; None: each has its language in a column."""
-    writer.write(
-        texts.select(
-            "id",
-            title=_title(),
-            language=pl.col("language") if language is None else pl.lit(language),
-            text=pl.col("text"),
-        ).pipe(collection.timeless)
-    )
 
 
 class Listed:
@@ -228,7 +199,7 @@ class Listed:
     def table(self) -> pl.DataFrame:
         """Return id, title and text of all, each id once."""
         texts = pl.concat(list(self._frames())).unique("id", keep="first", maintain_order=True)
-        return texts.select("id", title=_title(), text=pl.col("text"))
+        return texts.select("id", title=title_or_beginning(), text=pl.col("text"))
 
     def write(self, writer: PartWriter, wanted: pl.DataFrame | None = None) -> None:
         """Write the texts of some ids (all: None) as documents, each once.

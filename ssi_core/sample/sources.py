@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssi_core.corpus.source import PROCESSES, SEED, Source
+from ssi_core.corpus.sources import source_named
 from ssi_core.datasets.wikipedia.mates import Mates
 from ssi_core.datasets.wikipedia.source import Wikipedia
 
@@ -86,12 +87,12 @@ class SampleClicks(Sample):
 
     def fetched(self, progress: Progress | None = None) -> Source:
         """Return the source of the log that was made."""
-        from ssi_core.guests.click_logs.source import Clicks
         from ssi_core.sample.encyclopedia import CLICKS, CLICKS_MAP, ENGLISH_DUMP
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         path = self._directory(progress)
-        return Clicks(paths=(path / CLICKS,), map=path / CLICKS_MAP, queries=pages)
+        log = {"paths": (path / CLICKS,), "map": path / CLICKS_MAP, "queries": pages}
+        return source_named("clicks")(**log)
 
 
 class SampleQueryLog(Source):

@@ -38,6 +38,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "trec-vectors": "ssi_core.guests.export.targets.trec_vectors:TARGET",
     },
     "hooks": {
+        "cluster": "ssi_core.guests.cluster.dask:run_on_cluster",
         "export": "ssi_core.guests.export.face:export",
         "run": "ssi_core.guests.trec_run.runs:named_ranker",
     },

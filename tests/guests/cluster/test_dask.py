@@ -14,7 +14,8 @@ import pytest
 
 from ssi_core.experiment import parse_table
 from ssi_core.experiment.training import RowPart, open_part, train_part
-from ssi_core.parts import Stage, cluster, run_parts
+from ssi_core.guests.cluster import dask as cluster
+from ssi_core.parts import Stage, run_parts
 from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput, Refused
 from ssi_core.views import matching

@@ -5,7 +5,7 @@
 ``position``: a click is a look at the place times the relevance of the ad. ``trust``: visitors also
 click what is not relevant, the more the higher it stands. ``mixed``: half of the visitors look at
 two ads, the others at all. ``cascade``: visitors leave at their first click. Pages, ads and orders
-are those of `tests.corpus.clicks.policies`; one visit in five sees a random order.
+are those of `tests.guests.click_logs.policies`; one visit in five sees a random order.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.files import write_result
+from ssi_core.guests.click_logs.propensity import estimate_propensities
 from ssi_core.guests.off_policy.bootstrap import estimate_clicks
 from ssi_core.guests.off_policy.documents_above import documents_above
 from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
-from tests.corpus.clicks.policies import ADS, EXAMINATION, LEAVES, SHOWN, TRIALS, Visits
+from tests.guests.click_logs.policies import ADS, EXAMINATION, LEAVES, SHOWN, TRIALS, Visits
 from tests.guests.off_policy.off_policy_study import BIDS, NEW, TRUTH, ranking, read
 
 MODELS = ("position", "trust", "mixed", "cascade")

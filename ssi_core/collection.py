@@ -6,7 +6,7 @@ A directory with
 - ``queries/``: `DOCUMENTS`, too; a collection without them has documents that are queries
 - ``relations/NAME/``: `ENDS` and further columns, the ids of what belongs together
 - ``labels/``, ``query_labels/``: `LABELS`, what a source says of a text beside the text
-- ``impressions/``: what was shown to whom (`corpus.clicks.tables`)
+- ``impressions/``: what was shown to whom (`corpus.click_tables`)
 - ``dictionary.parquet``: `ENDS`, a word of the queries' language and one of the documents'
 
 Tables are parts of parquet, ``part-00000.parquet``, ``part-00001.parquet``, ...; the order of the

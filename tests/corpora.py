@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import collection, store
-from ssi_core.corpus.clicks.tables import CLICKS
+from ssi_core.corpus.click_tables import CLICKS
 from ssi_core.corpus.judged.judgements import write_queries, write_relation
 
 PAIRS = {"query": pl.String(), "document": pl.String(), **CLICKS}

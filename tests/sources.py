@@ -6,7 +6,7 @@ import pytest
 
 from ssi_core.corpus.sources import SOURCES, source_named
 
-needs_ubi = pytest.mark.skipif("ubi" not in SOURCES, reason="a guest reads it")
+needs_logs = pytest.mark.skipif("clicks" not in SOURCES, reason="a guest reads it")
 
 
 def ingest(name, paths=(), out=None, *, force=False, progress=None, part_bytes=None, **settings):

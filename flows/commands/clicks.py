@@ -244,7 +244,7 @@ def _warn_of_own_log(model: str, clicks: Path) -> None:
     from flows import environment
     from flows.tracking import training_of
     from ssi_core import store
-    from ssi_core.corpus.clicks.before import logs_of
+    from ssi_core.guests.click_logs.before import logs_of
     from ssi_core.store_listing import list_store
 
     key = training_of(model).get("corpus")
@@ -274,9 +274,8 @@ def _cells(name: str, one: Estimate | None) -> list[str]:
 
 
 def _read_ads(path: Path) -> list[Document]:
-    from ssi_core.corpus.clicks.columns import TextForm
-    from ssi_core.corpus.clicks.texts import Listed
     from ssi_core.corpus.tables.form import TableForm
+    from ssi_core.guests.click_logs.texts import Listed, TextForm
     from ssi_core.serving.live import Document
 
     table = Listed(path, TextForm(), TableForm()).table()

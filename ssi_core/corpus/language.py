@@ -21,7 +21,7 @@ from pathlib import Path
 import polars as pl
 
 from ssi_core import files
-from ssi_core.corpus.clicks.texts import PLACEHOLDER
+from ssi_core.corpus.texts import PLACEHOLDER
 from ssi_core.text.tokenizer import ANY, language_of, tokenize
 
 _log = logging.getLogger(__name__)

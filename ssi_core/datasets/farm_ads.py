@@ -18,8 +18,8 @@ import polars as pl
 from ssi_core import collection
 from ssi_core.collection import PartWriter
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
-from ssi_core.corpus.clicks.texts import id_of, write_texts
+from ssi_core.corpus.click_tables import CLICKS, IMPRESSIONS, write_clicks
+from ssi_core.corpus.texts import id_of, write_texts
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import polars as pl
 
 from ssi_core import collection, files
 from ssi_core.collection import PartWriter
-from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS
-from ssi_core.corpus.clicks.texts import id_of
+from ssi_core.corpus.click_tables import CLICKS, IMPRESSIONS
 from ssi_core.corpus.judged.judgements import account, kept_judgements, write_relation
+from ssi_core.corpus.texts import id_of
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput

@@ -15,7 +15,7 @@ import polars as pl
 
 from ssi_core import collection, files
 from ssi_core.collection import PartWriter
-from ssi_core.corpus.clicks.tables import CLICKS, IMPRESSIONS, write_clicks
+from ssi_core.corpus.click_tables import CLICKS, IMPRESSIONS, write_clicks
 from ssi_core.datasets.wikispeedia import files_in as articles_in
 from ssi_core.datasets.wikispeedia import rows_of, write_articles
 from ssi_core.types import Progress

@@ -23,7 +23,7 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.corpus import inputs
-from ssi_core.corpus.clicks.texts import id_of
+from ssi_core.corpus.texts import id_of
 from ssi_core.datasets.query_log import PAIRS, QueryLog, write_query_log
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput, Progress

@@ -23,7 +23,8 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
     },
     "sources": {
         "feeds": "ssi_core.guests.feeds.source:Feeds",
-        "ubi": "ssi_core.guests.ubi.source:Ubi",
+        "ubi": "ssi_core.guests.click_logs.ubi.source:Ubi",
+        "clicks": "ssi_core.guests.click_logs.source:Clicks",
     },
     "targets": {
         "opensearch": "ssi_core.guests.export.targets.opensearch:TARGET",
@@ -37,6 +38,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "trec-vectors": "ssi_core.guests.export.targets.trec_vectors:TARGET",
     },
     "hooks": {
+        "cluster": "ssi_core.guests.cluster.dask:run_on_cluster",
         "export": "ssi_core.guests.export.face:export",
         "run": "ssi_core.guests.trec_run.runs:named_ranker",
     },

@@ -13,8 +13,14 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, jit_fast
-from ssi_core.kernels.training.structs import read_only
 from ssi_core.kernels.vectors import LINE, add_to_rows, ask_to_read, sum_rows, widened
+
+
+def read_only(array: Any) -> Any:
+    """Return a view that nobody writes to: mapped from a file or not, it is of one type."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 class Csr(NamedTuple):

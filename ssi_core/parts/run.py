@@ -12,6 +12,7 @@ from typing import Any
 
 from ssi_core.parts.stage import Done, Part, Result, Stage
 from ssi_core.pool import Pool, WorkerDied
+from ssi_core.registry import HOOKS
 from ssi_core.types import BadInput, Refused
 
 LOCAL = "local"
@@ -74,9 +75,7 @@ def run_parts(
     if address is None:
         ended = _run_here(stage, parts, processes)
     else:
-        from ssi_core.parts.cluster import run_on_cluster
-
-        ended = run_on_cluster(stage, parts, address)
+        ended = HOOKS["cluster"](stage, parts, address)
     # Not left to the collector: an error keeps the frames that it went through.
     with closing(ended):
         yield ended

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssi_core.corpus.source import PROCESSES, SEED, Source
-from ssi_core.corpus.sources.clicks import Clicks
+from ssi_core.corpus.sources import source_named
 from ssi_core.datasets.wikipedia.mates import Mates
 from ssi_core.datasets.wikipedia.source import Wikipedia
 
@@ -91,7 +91,8 @@ class SampleClicks(Sample):
 
         pages = self._edition(ENGLISH_DUMP, progress).read(progress=progress).path
         path = self._directory(progress)
-        return Clicks(paths=(path / CLICKS,), map=path / CLICKS_MAP, queries=pages)
+        log = {"paths": (path / CLICKS,), "map": path / CLICKS_MAP, "queries": pages}
+        return source_named("clicks")(**log)
 
 
 class SampleQueryLog(Source):

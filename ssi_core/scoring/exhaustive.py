@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from ssi_core.kernels.ranking.exhaustive import best_one_by_one, best_together
 from ssi_core.kernels.ranking.scores import products_with_half, widen_rows
 from ssi_core.kernels.ranking.tiles import LANES, ROWS
-from ssi_core.kernels.sparse import Csr
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import Csr, read_only
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.types import Float32, Int32, Int64
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.kernels.ranking.scores import add_likelihoods
-from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.training.structs import read_only
-from ssi_core.scoring.formula import Formula, blas, in_parts
+from ssi_core.kernels.sparse import csr, read_only
+from ssi_core.scoring.inner import Formula, blas, in_parts
 from ssi_core.scoring.vectors import Likelihood, wide
 from ssi_core.types import Float32, Int32
 

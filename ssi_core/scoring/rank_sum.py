@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.scoring.formula import Formula
+from ssi_core.scoring.inner import Formula
 from ssi_core.scoring.vectors import RankSum
 from ssi_core.types import Float32, Float64
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.scoring.formula import Formula, Ready
-from ssi_core.scoring.inner import InnerProducts
+from ssi_core.scoring.inner import Formula, InnerProducts, Ready
 from ssi_core.scoring.likelihood import Likelihoods
 from ssi_core.scoring.rank_sum import RankSums
 from ssi_core.scoring.two_stage import TwoStages, columns

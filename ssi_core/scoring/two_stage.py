@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.scoring.decreasing import strictly_decreasing
-from ssi_core.scoring.formula import Formula
-from ssi_core.scoring.inner import best_documents, pairs_in
+from ssi_core.scoring.inner import Formula, best_documents, pairs_in
 from ssi_core.scoring.vectors import TwoStage, first_part
 from ssi_core.types import Float32, Float64, Int64
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ssi_core.bounds import Mean
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, Ranks
 from ssi_core.evaluation.significance import is_clearly_higher, paired_randomisation
@@ -58,7 +59,7 @@ class ValidationHalves:
         As they were given.
     """
 
-    def __init__(self, task: Task, measure: str, queries: int, threads: int = 1) -> None:
+    def __init__(self, task: Task, measure: Mean, queries: int, threads: int = 1) -> None:
         pairs = task.valid.rows[:, 0]
         order = np.random.default_rng(0).permutation(np.unique(pairs))[:queries]
         halves = [

@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from ssi_core.evaluation.ranking import BLOCK_BYTES
-from ssi_core.kernels.sparse import Csr
-from ssi_core.kernels.training.structs import Data, read_only
+from ssi_core.kernels.sparse import Csr, read_only
+from ssi_core.kernels.training.structs import Data
 from ssi_core.kernels.training.sweep import SHARES
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner

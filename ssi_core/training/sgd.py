@@ -12,19 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
+from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded, read_only
 from ssi_core.kernels.training import sweep as kernel
 from ssi_core.kernels.training.changes import mark_words
 from ssi_core.kernels.training.pooled import Pool, empty_pool
-from ssi_core.kernels.training.structs import (
-    Data,
-    Parameters,
-    Settings,
-    Stepped,
-    Turn,
-    Work,
-    read_only,
-)
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.training.turns import Taker
 from ssi_core.training.descend import SAMPLERS

@@ -22,6 +22,7 @@ from ssi_core.corpus.sources import SOURCES, source_named, source_of
 from ssi_core.registry import load
 from ssi_core.types import BadInput
 from tests.datasets.dumps import real_data
+from tests.sources import needs_logs
 
 
 class Lines(Source):
@@ -112,6 +113,7 @@ def test_every_source_says_what_it_is_and_what_each_setting_means(name):
         verb.make_context(name, words[4:], resilient_parsing=True)
 
 
+@needs_logs
 def test_the_clicks_of_the_sample_are_a_source(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     made = source_named("sample-clicks")(documents=40, seed=1, processes=1).fetched().read()
@@ -159,6 +161,7 @@ def test_a_published_directory_is_known_by_what_it_holds(place, name):
     assert source_of(real_data(place)) == name
 
 
+@needs_logs
 def test_the_forms_share_out_the_sources():
     forms = [settings_of(flow, default) for flow, default in (
         ("ingest", "sample"), ("ingest-mates", "sample-mates"), ("ingest-clicks", "clicks"),
@@ -220,6 +223,7 @@ def test_each_kind_of_field_is_read_as_its_class_takes_it():
             command.make_context("x", ["in", *words])
 
 
+@needs_logs
 def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
     assert run(library, ["data", "ingest", "clicks", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -227,6 +231,7 @@ def test_a_paragraph_of_a_map_is_shown_line_by_line(capsys):
     assert not [line for line in lines if "\\b" in line]
 
 
+@needs_logs
 def test_one_name_may_be_a_number_in_one_source_and_a_path_in_another():
     settings = settings_of("ingest-clicks", "clicks")
     assert settings(source="sample-clicks", documents=2000).chosen().documents == 2000

@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core import collection, store
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.texts import id_of
+from ssi_core.corpus.texts import id_of
 from ssi_core.datasets.query_log import JUDGED, PAIRS, QueryLog, write_query_log
 from ssi_core.datasets.wikiqa import DEV, TRAIN
 from ssi_core.datasets.zzquerylog import QUERIES, is_judged

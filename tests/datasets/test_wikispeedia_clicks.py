@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.clicks.tables import IMPRESSIONS
+from ssi_core.corpus.click_tables import IMPRESSIONS
 from ssi_core.datasets.wikispeedia_clicks import clicks_of
 from ssi_core.types import BadInput
 from tests.corpora import PAIRS, clicked_pairs

@@ -11,7 +11,6 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.experiment import load_table
-from tests.corpus.clicks import test_query_logs
 from tests.face import test_pages
 from tests.flows import (
     test_collection_page,
@@ -21,7 +20,7 @@ from tests.flows import (
 )
 from tests.flows.commands import test_completion
 from tests.flows.pages import NOT_RUN, PAGES, REPOSITORY, command_lines, commands, every_block
-from tests.guests.ubi import test_ubi
+from tests.guests.click_logs import test_query_logs, test_ubi
 
 RUNNERS = (
     test_documented_commands,

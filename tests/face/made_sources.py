@@ -116,7 +116,7 @@ def beir(place):
 
 
 def ubi(place):
-    from tests.guests.ubi.test_ubi import bulk, event, query
+    from tests.guests.click_logs.test_ubi import bulk, event, query
 
     lines = [
         line
@@ -271,7 +271,12 @@ def _made(name, place, fields, **settings):
     return _read(name, **settings), fields
 
 
-GUESTS = {"feeds": feeds, "ubi": ubi}
+def sample_clicks(place):
+    pytest.importorskip("ssi_core.guests.click_logs", reason="a guest reads its log")
+    return _made("sample-clicks", place=place, fields=("title", "text"), documents=100)
+
+
+GUESTS = {"feeds": feeds, "ubi": ubi, "clicks": clicks}
 SOURCES = {
     "wikipedia": wikipedia,
     "wikispeedia": _wikispeedia,
@@ -286,7 +291,6 @@ SOURCES = {
     **{name: make for name, make in GUESTS.items() if name in sources.SOURCES},
     "trec": trec,
     "ir-datasets": ir_datasets,
-    "clicks": clicks,
     "wikispeedia-clicks": wikispeedia_clicks,
     "farm-ads": farm_ads,
     "anchors": anchors,
@@ -295,7 +299,7 @@ SOURCES = {
     "zipf": partial(_made, "zipf", fields=("title", "text"), documents=300),
     "sample": partial(_made, "sample", fields=("title", "text"), documents=100),
     "sample-mates": partial(_made, "sample-mates", fields=("title", "text"), documents=100),
-    "sample-clicks": partial(_made, "sample-clicks", fields=("title", "text"), documents=100),
+    "sample-clicks": sample_clicks,
     "sample-query-log": partial(
         _made, "sample-query-log", fields=("text",), titles=300, queries=500, judged=20, topics=5
     ),

@@ -24,7 +24,7 @@ from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.pairs import joined
 from ssi_core.tasks.spec import spec_of
 from tests.corpora import topical, write_collection
-from tests.sources import needs_ubi
+from tests.sources import needs_logs
 
 pytestmark = pytest.mark.trains
 BUDGET = 12_000
@@ -175,7 +175,7 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
     np.testing.assert_array_equal(resumed.U_, at_once.U_)
 
 
-@needs_ubi
+@needs_logs
 def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
     given = {"texts": shop / "products.jsonl", "auto": False, "budget": 2000}
     by_clicks = ssi.fit(shop / "ubi", **given)
@@ -188,7 +188,7 @@ def test_judgements_beside_the_clicks_are_the_test_where_that_is_said(shop):
     assert not judged.any()
 
 
-@needs_ubi
+@needs_logs
 def test_clicks_that_weigh_by_their_position_are_learnt_against_what_was_shown(shop):
     fitted = ssi.fit(shop / "ubi", texts=shop / "products.jsonl", clicks="inverse", budget=60_000)
     assert fitted.task.data.train.weighing == "shown"
@@ -250,7 +250,12 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
         (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        (["--texts", "{place}/texts.jsonl"], BAD_INPUT, "source 'clicks' takes no --links"),
+        pytest.param(
+            ["--texts", "{place}/texts.jsonl"],
+            BAD_INPUT,
+            "source 'clicks' takes no --links",
+            marks=needs_logs,
+        ),
     ],
 )
 def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):

@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 
 from ssi_core.sample.encyclopedia import write_sample
-from tests.corpus.clicks import logs
 from tests.datasets.dumps import real_data
 from tests.datasets.kyoto import release
 from tests.flows.pages import REPOSITORY, every_block
+from tests.guests.click_logs import logs
 from tests.sources import ingest
 
 ANSWERS = {

@@ -13,8 +13,8 @@ from ssi_core.command.verb import run
 from ssi_core.tasks.kinds import Relevant
 from ssi_core.tasks.spec import TaskSpec
 from tests.corpora import write_corpus
-from tests.corpus.clicks import logs
 from tests.flows.pages import REPOSITORY
+from tests.guests.click_logs import logs
 from tests.sources import ingest
 
 PAGE = (REPOSITORY / "docs" / "collection.md").read_text(encoding="utf-8")

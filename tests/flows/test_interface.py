@@ -15,7 +15,11 @@ ROOT = Path(__file__).parents[2]
 CHANGING = {
     *("command.verb:Settings", "guests.export.writing:Material", "face.bars:Bar"),
     "sample.draft:Article",
-    *("guests.ubi.judged:UbiJudged", "guests.ubi.lines:UbiLines", "store:Building"),
+    *(
+        "guests.click_logs.ubi.judged:UbiJudged",
+        "guests.click_logs.ubi.lines:UbiLines",
+        "store:Building",
+    ),
     *("training.checkpoint:Log", "training.descend:Progress", "training.descend:_State"),
     *("flows.storage.backup:Facts", "flows.storage.backup:Contents"),
 }

@@ -12,10 +12,10 @@ from benchmarks.other_data import matrix, table
 from flows import tracking
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.rules import Rules
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
 from ssi_core.evaluation.slices import by_value
+from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.models import load_model
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
@@ -24,7 +24,7 @@ from ssi_core.tasks.other_data import texts_for
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus, write_mates
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 from tests.seals import reseal
 
 pytestmark = pytest.mark.usefixtures("own_root")

@@ -9,9 +9,9 @@ import pytest
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
-from tests.corpus.clicks.test_judged_log import JUDGED, LOG
 from tests.datasets.dumps import real_data
 from tests.flows.pages import REPOSITORY, every_block
+from tests.guests.click_logs.test_judged_log import JUDGED, LOG
 
 PAGE = "docs/query-logs.md"
 RUNS = [(PAGE, None)]

@@ -9,10 +9,10 @@ import pytest
 
 from flows import environment
 from ssi_core import store
-from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus, write_mates
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 
 pytestmark = pytest.mark.flow
 

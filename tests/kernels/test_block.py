@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 
-from ssi_core.kernels.sparse import csr
+from ssi_core.kernels.sparse import csr, read_only
 from ssi_core.kernels.training.pooled import empty_pool, pool_bytes, size_of_pool
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import (
-    Data,
-    Parameters,
-    Settings,
-    Stepped,
-    Turn,
-    read_only,
-)
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
 from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted, sweep_of
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.training.sgd import in_runs

@@ -7,19 +7,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded
+from ssi_core.kernels.sparse import Csr, aligned_empty, contains, csr, padded, read_only
 from ssi_core.kernels.training.adagrad import first_squares
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, low_rank_query, no_diagonal_clear
 from ssi_core.kernels.training.random import below, next_uint64
-from ssi_core.kernels.training.structs import (
-    Data,
-    Parameters,
-    Settings,
-    Squares,
-    Stepped,
-    Turn,
-    read_only,
-)
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Squares, Stepped, Turn
 from ssi_core.kernels.training.sweep import (
     HINGE,
     SHARES,

@@ -11,6 +11,7 @@ from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.beside_words import learn_documented
 from ssi_core.models.combined import residual
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
@@ -153,13 +154,14 @@ def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fiel
         for n in range(80)
     ]
     task = ssi.Task.of(ssi.read(texts, out=tmp_path / "docs"), "self", out=tmp_path / "task").data
-    auto = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker()
+    documented = ssi.SSI(auto=True, dimensions=8, budget=2_000).ranker().documented
     halves = ValidationHalves(task, "map", 100)
     words = Bm25F().fit(halves.learning, np.random.default_rng(0))
-    fit = auto._documented(halves, 0, words, FitOptions())
+    fit = learn_documented(documented, halves, words, 0, FitOptions())
     assert [one.name for one in fit.model.models()] == ["bm25f", "bilinear"]
     cosine = TfIdf().fit(halves.learning, np.random.default_rng(0))
-    assert auto._documented(halves, 0, cosine, FitOptions()).model.name == "bilinear"
+    alone = learn_documented(documented, halves, cosine, 0, FitOptions())
+    assert alone.model.name == "bilinear"
     assert learned == ["random"]  # titles stand in no field
 
 

@@ -6,9 +6,9 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
-from ssi_core.corpus.clicks.columns import load_map
-from ssi_core.corpus.clicks.rules import Rules
-from tests.corpus.clicks import logs
+from ssi_core.guests.click_logs.columns import load_map
+from ssi_core.guests.click_logs.rules import Rules
+from tests.guests.click_logs import logs
 from tests.robust.spoil import remove
 
 DONE, BAD = 0, 3

@@ -18,9 +18,9 @@ from ssi_core.command.fields import parameters
 from ssi_core.corpus.sources import SOURCES, source_named
 from ssi_core.guests.feeds.writing import atom, rss
 from ssi_core.serving.changes import Changes, Document
-from tests.corpus.clicks import logs
 from tests.face import made_sources
 from tests.flows import roots
+from tests.guests.click_logs import logs
 from tests.guests.codes import made as labelled
 from tests.guests.feeds import test_feeds
 from tests.guests.reranking import made as pairs

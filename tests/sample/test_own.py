@@ -11,6 +11,7 @@ from ssi_core.command.failures import DONE, REFUSED, USAGE
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.sample.own import write_own
+from tests.sources import needs_logs
 
 FILES = {"articles.jsonl", "links.csv", "clicks.csv", "clicks.toml"}
 WORDS = ["data", "sample", "own", "--size", "40", "--seed", "1", "--json"]
@@ -50,6 +51,7 @@ def test_links_of_the_verb_have_their_words(place):
     assert sorted(written.rows()) == sorted(made.rows())
 
 
+@needs_logs
 def test_clicks_are_read_without_a_broken_row(place, capsys):
     assert run(library, [*WORDS, "--out", "."]) == DONE
     clicks = ssi.read("clicks.csv", texts="articles.jsonl")

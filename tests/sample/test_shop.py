@@ -9,7 +9,7 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.sample import query_log
 from ssi_core.sample.shop import write_shop
-from tests.sources import ingest, needs_ubi
+from tests.sources import ingest, needs_logs
 
 
 def contents(path):
@@ -31,7 +31,7 @@ def test_equal_settings_give_equal_files(tmp_path):
     assert contents(tmp_path / "first") != contents(tmp_path / "other")
 
 
-@needs_ubi
+@needs_logs
 def test_the_log_is_read_back_whole(shop, tmp_path):
     path, counts = shop
     products = ingest("table", [path / "products.jsonl"], tmp_path / "products").path

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssi_core.kernels.ranking.scores import widen_rows
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import read_only
 from ssi_core.scoring import exhaustive
 from ssi_core.scoring.exhaustive import half_products
 from ssi_core.scoring.scorer import Scorer, score_pairs

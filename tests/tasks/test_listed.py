@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from ssi_core import collection, store
-from ssi_core.corpus.clicks.tables import IMPRESSIONS, write_clicks
+from ssi_core.corpus.click_tables import IMPRESSIONS, write_clicks
 from ssi_core.corpus.judged.judgements import write_queries, write_relation
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS

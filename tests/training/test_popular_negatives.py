@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import read_only
 from ssi_core.kernels.training.sweep import draw_weighted
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.tasks.task import open_task

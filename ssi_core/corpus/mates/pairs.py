@@ -11,12 +11,12 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.collection import SIDES
-from ssi_core.corpus.clicks.texts import id_of, write_texts
 from ssi_core.corpus.language import guess_language
 from ssi_core.corpus.mates.dictionary import read_dictionary
 from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.corpus.tables.roles import PAIRS, roles_of
+from ssi_core.corpus.texts import id_of, write_texts
 from ssi_core.remedies import typed
 from ssi_core.strict import listed
 from ssi_core.text.wikinames import LANGUAGES

@@ -22,7 +22,6 @@ SOURCES: Registry[type[Source]] = Registry(
     {
         "pairs": f"{_HERE}.pairs:Pairs",
         "beir": f"{_HERE}.judged:Beir",
-        "clicks": f"{_HERE}.clicks:Clicks",
         "table": f"{_HERE}.table:Table",
         "folder": f"{_HERE}.folder:Folder",
         "trec": f"{_HERE}.judged:Trec",

@@ -65,7 +65,7 @@ LOG: Names = {
     "clicks": ("clicks", "click_count", "n_clicks", "num_clicks"),
     "grade": ("grade", "judgement", "judgment", "relevance", "rating"),
 }  # fmt: skip
-"""Of a log of clicks, counts or judgements; see `corpus.clicks.columns`."""
+"""Of a log of clicks, counts or judgements; see `guests.click_logs.columns`."""
 PAIRS: Names = {
     "query": ("query", "source", "source_text", "source_sentence"),
     "document": ("document", "target", "target_text", "target_sentence", "translation"),

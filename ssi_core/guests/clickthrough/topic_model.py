@@ -35,8 +35,7 @@ from ssi_core.evaluation.ranking import ranking_memory
 from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
 from ssi_core.guests.clickthrough.passes import go_over, judge_of
 from ssi_core.guests.clickthrough.unseen import Unseen, own_weights
-from ssi_core.kernels.sparse import Csr, csr
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import Csr, csr, read_only
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.language_model import WEIGHTS, share_spec, shares, weighed
 from ssi_core.resources import Cost, memory_available

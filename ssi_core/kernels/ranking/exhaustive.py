@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part, part_fast
+from ssi_core.kernels.ranking.scores import insert
 from ssi_core.kernels.ranking.tiles import ROWS, add_to_lanes, any_above, tile
-from ssi_core.kernels.ranking.topk import insert
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.vectors import widened
 

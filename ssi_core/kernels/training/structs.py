@@ -6,12 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
-def read_only(array: Any) -> Any:
-    """Return a view that nobody writes to: mapped from a file or not, it is of one type."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
+from ssi_core.kernels.sparse import read_only
 
 
 class Squares(NamedTuple):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Dimensions, MeanOrLoss, Spread, Times, Values
 from ssi_core.estimator import Sizes
-from ssi_core.kernels.sparse import csr, floats, padded, product
-from ssi_core.kernels.training.structs import Parameters, read_only
+from ssi_core.kernels.sparse import csr, floats, padded, product, read_only
+from ssi_core.kernels.training.structs import Parameters
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import MODELS
 from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted

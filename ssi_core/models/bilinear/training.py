@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels.sparse import aligned_empty, halved, padded
+from ssi_core.kernels.sparse import aligned_empty, halved, padded, read_only
 from ssi_core.kernels.training.adagrad import first_squares
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Squares, read_only
+from ssi_core.kernels.training.structs import Data, Parameters, Settings, Squares
 from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.kernels.training.sweep import draw_hard, draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted

@@ -34,7 +34,7 @@ from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.bilinear.trained import HARD
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import beside_words
+from ssi_core.models.choice.beside_words import ONE_BY_ONE, learn_documented
 from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
 from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
@@ -62,7 +62,6 @@ _SAME: Settings = {
     "rate_by": "validation",
 }
 _WARP: Settings = {"negatives": 50, "warp": True}
-_ONE_BY_ONE: Settings = {"step": "triple"}
 _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
 KNOWN: Settings = {
@@ -153,7 +152,7 @@ class Auto(Model):
         negatives: list[Settings] = [
             *({"negatives_power": power} for power in ((0.0,) if shown else self.negatives_power)),
             *(
-                {"negatives_power": 0.0, "against": HARD, "hard_share": share, **_ONE_BY_ONE}
+                {"negatives_power": 0.0, "against": HARD, "hard_share": share, **ONE_BY_ONE}
                 for share in filter(None, hard)
             ),
         ]
@@ -189,7 +188,7 @@ class Auto(Model):
         begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
         if words := self.words(task):
             plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
-            more: list[Settings] = [{**plain, **_ONE_BY_ONE, "form": "zero"}]
+            more: list[Settings] = [{**plain, **ONE_BY_ONE, "form": "zero"}]
             if KNOWN["diagonal_view"] in words and self._has(KNOWN):
                 more.insert(0, {**plain, **KNOWN})
             begun[several + 1 : several + 1] = [(settings, None) for settings in more]
@@ -290,8 +289,9 @@ class Auto(Model):
         # A sum has no sums among its parts, and asks for one ranking of a query.
         single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
         words, _ = max(single, key=lambda one: one[1])
-        given = self.documented and is_shared(task, LSI_VIEW)
-        documented = [self._documented(halves, seed, words, options)] if given else []
+        documented: list[FittedModel] = []
+        if self.documented and is_shared(task, LSI_VIEW):
+            documented += [learn_documented(self.documented, halves, words, seed, options)]
         facts["triples"] = sum(one.facts["triples"] for one in documented)
         others = [fit for fit in documented if not isinstance(fit.model, Mixture)]
         if documented != others and len(wordings(task).rows):
@@ -309,25 +309,6 @@ class Auto(Model):
         if all(halves.is_clearly_higher(best, one) for one in documented):
             return [best, *documented]
         return documented
-
-    def _documented(
-        self, halves: ValidationHalves, seed: int, words: FittedModel, options: FitOptions
-    ) -> FittedModel:
-        """Train the model of the documented settings; another process, or an earlier run, may.
-
-        Where people type and documents have fields, it is the latent part of such a model beside
-        BM25F.
-        """
-        state = options.checkpoint and options.checkpoint / "documented"
-        of_its_own = replace(options, checkpoint=state, watch=None)
-        task, rng = halves.learning, np.random.default_rng(seed)
-        of_shown = {"against": "shown", "stop_by": "rank_loss", **_ONE_BY_ONE}
-        changes = of_shown if task.train.weighing == "shown" else {}
-        model = parse(Bilinear, {**self.documented, **changes})
-        if not isinstance(words.model, Bm25F) or task.same:
-            return model.learn(task, rng, of_its_own)
-        residual = beside_words(words.model, model, task, self.measure)
-        return residual.beside(task, words, rng, of_its_own)
 
     def _final(
         self,

@@ -11,15 +11,15 @@ from flows.ingest import ClicksSettings, ingest_clicks
 from flows.reporting.shipped_tables import find_table
 from ssi_core.command.ingest import ingest as verbs
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.rules import Clicks
 from ssi_core.experiment import parse_table
+from ssi_core.guests.click_logs.rules import Clicks
 from ssi_core.sample.encyclopedia import write_sample
 from ssi_core.store import read
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
-from tests.corpus.clicks import logs
 from tests.datasets.test_farm_ads import LINES, written
 from tests.datasets.test_wikispeedia_clicks import players_of
+from tests.guests.click_logs import logs
 
 TABLE = """
 name = "of-clicks"

@@ -12,7 +12,6 @@ import pytest
 from flows.cli import cli
 from ssi_core.command.verb import run
 from ssi_core.sample.encyclopedia import write_sample
-from tests.corpus.clicks import logs
 from tests.datasets import (
     kyoto,
     test_farm_ads,
@@ -22,6 +21,7 @@ from tests.datasets import (
 )
 from tests.flows.conftest import TINY
 from tests.flows.project import make
+from tests.guests.click_logs import logs
 
 MAP = "[columns]\n" + "".join(f'{role} = "{name}"\n' for role, name in logs.COLUMNS.items())
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.trains
 def place(tmp_path_factory):
     """A directory of inputs of every kind, named as a person would, and a root beside them."""
 
-    from ssi_core.corpus.clicks.rules import Rules
+    from ssi_core.guests.click_logs.rules import Rules
     from ssi_core.models.latent.lsi import Lsi
     from ssi_core.serving.index import build_index
     from ssi_core.tasks.task import build_task, open_task

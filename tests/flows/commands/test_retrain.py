@@ -4,9 +4,9 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.guests.click_logs.rules import Rules
 from tests.corpora import write_mates
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 
 
 def ssi(capsys, *said):

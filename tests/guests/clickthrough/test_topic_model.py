@@ -11,8 +11,7 @@ from scipy import sparse
 from ssi_core.guests.clickthrough import topic_model
 from ssi_core.guests.clickthrough.kernels.topics import em_pass
 from ssi_core.guests.clickthrough.topic_model import TopicModel
-from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import csr, read_only
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair

@@ -6,8 +6,7 @@ from scipy import optimize, sparse
 
 from ssi_core.guests.clickthrough.kernels.topic_projection import project
 from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
-from ssi_core.kernels.sparse import csr
-from ssi_core.kernels.training.structs import read_only
+from ssi_core.kernels.sparse import csr, read_only
 
 TOPICS, ALPHA, BETA = 4, 1.1, 1.01
 

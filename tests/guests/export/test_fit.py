@@ -12,7 +12,7 @@ from ssi_core.command.verb import run
 from ssi_core.guests.export.encoder import Encoder
 from ssi_core.sample.shop import write_shop
 from ssi_core.serving.searcher import open_searcher
-from tests.sources import needs_ubi
+from tests.sources import needs_logs
 
 pytestmark = pytest.mark.trains
 
@@ -60,7 +60,7 @@ def test_an_unknown_engine_is_refused_before_anything_is_read(table, call, tmp_p
     assert not (tmp_path / "model").exists()
 
 
-@needs_ubi
+@needs_logs
 def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, capsys):
     words = (shop / "ubi", "--texts", shop / "products.jsonl", "--out", tmp_path / "model")
     targets = ("--export", "opensearch", tmp_path / "os", "--export", "lucene", tmp_path / "luc")

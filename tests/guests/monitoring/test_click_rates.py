@@ -4,7 +4,7 @@ import pytest
 from ssi_core import store
 from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.guests.monitoring.drift import profile
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 
 
 @pytest.fixture(scope="module")

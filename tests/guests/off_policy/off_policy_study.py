@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from ssi_core.corpus.clicks.propensity import estimate_propensities
 from ssi_core.files import write_result
+from ssi_core.guests.click_logs.propensity import estimate_propensities
 from ssi_core.guests.off_policy.bootstrap import estimate_clicks
 from ssi_core.guests.off_policy.click_log import ClickLog, read_log
 from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
-from tests.corpus.clicks.policies import (
+from tests.guests.click_logs.policies import (
     ADS,
     EXAMINATION,
     LEAVES,

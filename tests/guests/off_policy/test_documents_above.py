@@ -7,7 +7,7 @@ import pytest
 from benchmarks.off_policy import MODELS, clicks_of, study, truth_of, visits_of
 from ssi_core.guests.off_policy.click_log import read_log
 from ssi_core.guests.off_policy.documents_above import documents_above
-from tests.corpus.clicks.policies import EXAMINATION, SHOWN
+from tests.guests.click_logs.policies import EXAMINATION, SHOWN
 from tests.guests.off_policy.off_policy_study import read
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.off_policy.rankings import ranking_of
 from ssi_core.guests.off_policy.visits import read_visits
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 
 
 @pytest.fixture(scope="module")

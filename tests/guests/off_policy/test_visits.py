@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 
-from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.off_policy.visits import read_policy, read_propensities, read_visits
 from ssi_core.types import BadInput
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 
 
 @pytest.fixture(scope="module")

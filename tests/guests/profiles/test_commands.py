@@ -9,9 +9,9 @@ from flows import tracking
 from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
-from ssi_core.corpus.clicks.rules import Rules
+from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.feeds.writing import atom, rss
-from tests.corpus.clicks import logs
+from tests.guests.click_logs import logs
 from tests.guests.feeds import test_feeds
 
 pytestmark = pytest.mark.usefixtures("own_root")

@@ -1,1 +1,0 @@
-"""Click logs: which of the ads (links, results) shown on a page were clicked."""

@@ -1,0 +1,1 @@
+"""Parts of a stage on the machines of a cluster."""

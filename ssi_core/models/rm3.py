@@ -24,7 +24,7 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors, Words
 from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
-from ssi_core.views.names import COUNTS
+from ssi_core.views.names import COUNTS, PHRASES
 from ssi_core.views.tfidf import heaviest
 
 FIRST = ("bm25f", "bm25", "language_model")
@@ -150,13 +150,14 @@ class Rm3(Parts):
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the first pass, the documents by words and by rows, and the settings."""
         words, tried = sizes[f"document {COUNTS}"], (max(self.documents), max(self.terms), 1)
+        columns = words + sizes.get(f"document {PHRASES}", 0)
         ranked, share = ([f"{name}_{part}" for part in CSR_PARTS] for name in ("ranked", "share"))
         return {
             **super().array_specs(sizes),
             "known": ArraySpec("uint64", ("known documents",), order="ascending"),
             "place": ArraySpec("int32", ("known documents",), index="documents"),
             **csr_specs("documents", words, share, "float32"),
-            **csr_specs(words, "documents", ranked, "float32"),
+            **csr_specs(columns, "documents", ranked, "float32"),
             "settings": ArraySpec("float64", (3,), least=(1, 1, 0), most=tried),
         }
 

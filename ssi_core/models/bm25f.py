@@ -25,7 +25,7 @@ from ssi_core.views.phrases import PhraseView
 
 _TRIED: dict[str, tuple[float, ...]] = {
     "title": (10.0, 0.0, 1.0, 3.0, 20.0),
-    PHRASES: (1.0, 0.0, 0.5, 2.0),
+    PHRASES: (0.5,),  # few wordings of links choose between 0 and this by chance
     "anchors": (2.0, 0.0, 0.5, 1.0, 5.0),
     "headings": (2.0, 0.0, 0.5, 1.0),
     "url": (2.0, 0.0, 0.5, 1.0),
@@ -98,7 +98,7 @@ class Bm25F(Model):
     headings: Values[Weight] = (2.0,)
     url: Values[Weight] = (2.0,)
     anchors: Values[Weight] = (2.0,)
-    phrases: Values[Weight] = (1.0,)
+    phrases: Values[Weight] = (0.5,)
     k3: Weight = 8.0
     combine: Literal["counts", "scores"] = "counts"
     measure: Mean = "mrr"

@@ -45,7 +45,7 @@ class Rm3(Parts):
 
     ``f(q, d) = f_1(original q + (1 - original) |q| r, d)``
 
-    |q| is the sum of the query's weights, so that the scores are of the size of ``f_1``, and 1 for
+    |q| is the sum of the weights of the query's words, so that the scores are of the size of ``f_1``, and 1 for
     ``original`` gives the first pass. The papers leave out stop words; here a word of many
     documents is none of the added ones. A query that is itself a document is not among its own top.
     The documents are part of the model. Of several settings those with the highest mean on
@@ -173,7 +173,8 @@ class Rm3(Parts):
         model = _relevance(fitted, first.model, texts, queries)
         # A query that finds nothing has no relevance model, and stays.
         kept = np.where(np.diff(model.indptr) > 0, original, 1.0)
-        added = (1 - kept) * sums(queries, queries.data)
+        words = queries.indices < len(fitted.view(COUNTS, "query").words)
+        added = (1 - kept) * sums(queries, queries.data * words)
         expanded = scaled(queries, kept) + scaled(model, added)
         expanded.sort_indices()
         return Inner(with_weights(expanded, expanded.data), None)

@@ -13,7 +13,7 @@ from ssi_core.models.combined.own_words import wordings
 from ssi_core.models.combined.residual import Residual
 from ssi_core.types import Task
 
-_SETTINGS: Mapping[str, Any] = {"decays": 0, "rates": (0.03,), "step": "triple"}
+SETTINGS: Mapping[str, Any] = {"decays": 0, "rates": (0.03,), "step": "triple"}
 """What words lack is learned soon, at a low rate."""
 
 
@@ -24,5 +24,5 @@ def beside_words(words: Model, latent: Model, task: Task, measure: Mean) -> Resi
     """
     hard = {"against": HARD} if len(wordings(task).rows) else {}
     first = {"model": words.name, **parameters(words)}
-    second = {"model": latent.name, **parameters(latent), **_SETTINGS, **hard}
+    second = {"model": latent.name, **parameters(latent), **SETTINGS, **hard}
     return Residual((first, second), measure=measure)

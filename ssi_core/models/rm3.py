@@ -45,12 +45,12 @@ class Rm3(Parts):
 
     ``f(q, d) = f_1(original q + (1 - original) |q| r, d)``
 
-    |q| is the sum of the weights of the query's words, so that the scores are of the size of ``f_1``, and 1 for
-    ``original`` gives the first pass. The papers leave out stop words; here a word of many
-    documents is none of the added ones. A query that is itself a document is not among its own top.
-    The documents are part of the model. Of several settings those with the highest mean on
-    validation are taken, if it is above that of the first pass by more than the standard error of
-    the difference; else ``original`` is 1.
+    |q| is the sum of the weights of the query's words, so that the scores are of the size of
+    ``f_1``, and 1 for ``original`` gives the first pass. The papers leave out stop words; here a
+    word of many documents is none of the added ones. A query that is itself a document is not among
+    its own top. The documents are part of the model. Of several settings those with the highest
+    mean on validation are taken, if it is above that of the first pass by more than the standard
+    error of the difference; else ``original`` is 1.
 
     Parameters
     ----------

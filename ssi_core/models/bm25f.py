@@ -183,13 +183,12 @@ class Bm25F(Model):
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, the mean lengths of the fields, and the settings."""
         fields = (1 + len(SHORT),) if self.combine == "scores" else ()
-        phrases = sizes.get(f"document {PHRASES}")
         of_phrases = {
-            "phrase_idf": ArraySpec("float32", (phrases,), least=0),
+            "phrase_idf": ArraySpec("float32", (sizes.get(f"document {PHRASES}", 0),), least=0),
             "phrase_weight": ArraySpec("float64", (1,), least=0),
         }
         return {
-            **({} if phrases is None else of_phrases),
+            **(of_phrases if f"document {PHRASES}" in sizes else {}),
             "idf": ArraySpec("float32", (*fields, sizes[f"document {COUNTS}"]), least=0),
             "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=1e-9),
             "settings": ArraySpec("float64", (len(_OF_WORDS),), least=0),

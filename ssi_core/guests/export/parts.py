@@ -72,7 +72,7 @@ class Phrases:
     """
 
     names: Sequence[str]
-    scale: float = 1.0
+    scale: Factor = 1.0
     after: str = ""
 
 

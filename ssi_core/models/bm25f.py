@@ -137,11 +137,10 @@ class Bm25F(Model):
             "idf": self._idf(counts, short),
             "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), 1e-9),
         }
-        fit = fitted(self, task, arrays)
-        if PHRASES in fit.document_views:
-            arrays["phrase_idf"] = _inverse(task.documents.matrix(PHRASES))
-        known = [name for name in _TRIED if name != PHRASES or PHRASES in fit.document_views]
-        fit = _set(fit, {name: getattr(self, name)[0] for name in known})
+        known = _OF_WORDS
+        if self.reads_phrases and PHRASES in task.documents.views:
+            arrays["phrase_idf"], known = _inverse(task.documents.matrix(PHRASES)), tuple(_TRIED)
+        fit = _set(fitted(self, task, arrays), {name: getattr(self, name)[0] for name in known})
         several = [name for name in known if len(getattr(self, name)) > 1]
         return self._chosen(task, fit, several, options) if several else fit
 

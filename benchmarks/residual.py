@@ -26,6 +26,7 @@ from ssi_core.files import write_result
 from ssi_core.models.base import FitOptions, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.beside_words import SETTINGS
 from ssi_core.models.combined.own_words import wordings
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.models.combined.residual import EXACT, Residual, with_exact
@@ -67,7 +68,7 @@ def measured(
     begun = time.process_time()
     rng = np.random.default_rng
     words = Bm25F.tuned(measure=MEASURE).learn(task, rng(0), FitOptions())
-    latent = replace(ssi.SSI().ranker(), budget=budget)
+    latent = replace(ssi.SSI().ranker(), budget=budget, **SETTINGS)
     values: dict[str, list[Float64]] = {}
     known, scale = with_exact(task, words, [wordings(task)])
     exact = fitted(Bilinear(form="zero", diagonal="identity", view=EXACT), known, {})

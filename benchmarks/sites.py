@@ -35,6 +35,8 @@ from ssi_core.text.tokenizer import tokenize
 DEPTH = 20
 """Documents of a ranking; a right one behind them counts as not found."""
 K1, B = 1.2, 0.75
+PLAIN = "BM25F, no phrases"
+"""Row of typed queries that the others are compared with."""
 UNSATURATED = 1e6
 """k3 of a BM25 that counts a word of the query as often as it is there."""
 
@@ -129,11 +131,15 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
     queries = dict(asked.select("id", "query").rows())
     box = search_task(documents)
     chosen, name = search_model(documents)
-    bm25f = ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="mrr"))).fit(box)
+    plain, bm25f = (
+        ssi.Ranker("bm25f", **vars(Bm25F.tuned(measure="mrr", **settings))).fit(box)
+        for settings in ({"phrases": (0.0,)}, {})
+    )
     models = {
         "BM25, text": ssi.BM25().fit(as_they_are(documents, "text")),
         "BM25, title + text": ssi.BM25().fit(as_they_are(documents, "title", "text")),
         "BM25, all fields": ssi.BM25().fit(as_they_are(documents, *fields.OWN)),
+        PLAIN: plain,
         "BM25F": bm25f,
         "U'V + D, links": ssi.SSI().fit(ssi.Task.of(documents, "link")),
         "U'V + D, search box": ssi.SSI().fit(box),
@@ -144,7 +150,7 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
     for label, model in models.items():
         run = answers[label] = searched(model.index(documents), queries)
         values[label] = by_query(run, judged, list(queries))
-    base = values["BM25F"]
+    base = values[PLAIN]
     rows = {
         label: {
             key: {
@@ -152,7 +158,7 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
                 "se": float(one.std(ddof=1) / np.sqrt(len(one))),
                 "gain": float((one - base[key]).mean()),
                 "gain_se": float((one - base[key]).std(ddof=1) / np.sqrt(len(one))),
-                "p": None if label == "BM25F" else paired_randomisation(one, base[key]),
+                "p": None if label == PLAIN else paired_randomisation(one, base[key]),
             }
             for key, one in several.items()
         }
@@ -163,6 +169,10 @@ def typed(documents: ssi.Documents, asked: pl.DataFrame, judged: pl.DataFrame) -
         "bm25f": bm25f.fitted_.facts.get("chosen"),
         "choice": {key: value for key, value in chosen.fitted_.facts.items() if key == "reason"},
         "rows": rows,
+        "values": {
+            label: {key: one.tolist() for key, one in several.items()}
+            for label, several in values.items()
+        },
         "answers": {label: {q: list(run[q][:3]) for q in run} for label, run in answers.items()},
     }
 

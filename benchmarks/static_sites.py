@@ -177,21 +177,23 @@ def with_node(
     return value["found"], {"index_bytes": value["bytes"]}
 
 
-def known_items(documents: ssi.Documents) -> tuple[dict[str, str], pl.DataFrame]:
+def known_items(
+    documents: ssi.Documents, number: int = KNOWN, seed: int = KNOWN_SEED
+) -> tuple[dict[str, str], pl.DataFrame]:
     """Draw titles and headings without some of their words, and the pages that have them."""
     pages: dict[str, set[str]] = {}
     for page, title, headings in documents.frame.select("id", "title", "headings").rows():
         for name in {title, *(headings or "").split("\n")}:
             pages.setdefault(name.lower(), set()).add(page)
-    rng = random.Random(KNOWN_SEED)
+    rng = random.Random(seed)
     several = sorted(n for n, of in pages.items() if len(of) <= 3 and len(_words(n)) >= 3)
     queries, judged = {}, []
-    for number, name in enumerate(rng.sample(several, min(KNOWN, len(several)))):
+    for place, name in enumerate(rng.sample(several, min(number, len(several)))):
         words = _words(name)
         most = max(1, len(words) // 2)
         kept = sorted(rng.sample(range(len(words)), len(words) - rng.randint(1, most)))
-        queries[f"known{number}"] = " ".join(words[i] for i in kept)
-        judged += [(f"known{number}", page, 2) for page in sorted(pages[name])]
+        queries[f"known{place}"] = " ".join(words[i] for i in kept)
+        judged += [(f"known{place}", page, 2) for page in sorted(pages[name])]
     return queries, pl.DataFrame(judged, ["query", "document", "grade"], orient="row")
 
 

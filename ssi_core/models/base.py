@@ -128,6 +128,11 @@ class Model(Estimator):
         """Tell whether the short fields of documents are read each by itself (`views.fields`)."""
         return False
 
+    @property
+    def reads_phrases(self) -> bool:
+        """Tell whether words are read that stand near each other in a name (`views.phrases`)."""
+        return False
+
     def unserved(self) -> str | None:
         """Return why no index ranks typed text by the model; None where one does."""
         return None
@@ -356,13 +361,14 @@ def fitted(
     model: Model, task: Task, arrays: Arrays, facts: dict[str, Any] | None = None
 ) -> FittedModel:
     """Put a fitted model together with the views of the task that it reads."""
-    from ssi_core.views.names import FIELDS
+    from ssi_core.views.names import FIELDS, PHRASES
 
     names = sorted(model.views())
     queries = {name: task.queries.views[name] for name in names}
     documents = {name: task.documents.views[name] for name in names}
-    if model.reads_fields and FIELDS in task.documents.views:
-        documents[FIELDS] = task.documents.views[FIELDS]
+    for name, reads in ((FIELDS, model.reads_fields), (PHRASES, model.reads_phrases)):
+        if reads and name in task.documents.views:
+            documents[name] = task.documents.views[name]
     if all(queries.get(name) is view for name, view in documents.items()):
         documents = queries
     return FittedModel(model, arrays, queries, documents, facts or {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -15,15 +15,17 @@ from ssi_core.estimator import Sizes
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
-from ssi_core.scoring.vectors import Inner, Vectors
+from ssi_core.scoring.vectors import Columns, Inner, Vectors, Words
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
-from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts, View
+from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.fields import of_field
-from ssi_core.views.names import COUNTS, FIELDS
+from ssi_core.views.names import COUNTS, FIELDS, PHRASES
+from ssi_core.views.phrases import PhraseView
 
 _TRIED: dict[str, tuple[float, ...]] = {
     "title": (10.0, 0.0, 1.0, 3.0, 20.0),
+    PHRASES: (0.5,),  # few wordings of links choose between 0 and this by chance
     "anchors": (2.0, 0.0, 0.5, 1.0, 5.0),
     "headings": (2.0, 0.0, 0.5, 1.0),
     "url": (2.0, 0.0, 0.5, 1.0),
@@ -34,6 +36,7 @@ _TRIED: dict[str, tuple[float, ...]] = {
 }
 """Values that `Bm25F.tuned` tries, the default of each first, the most important setting first."""
 
+_OF_WORDS = tuple(name for name in _TRIED if name != PHRASES)
 _NOTHING = 1e-9
 
 
@@ -45,6 +48,12 @@ class Bm25F(Model):
     ``x_i = sum_f w_f tf_fi / B_f`` and ``B_f = 1 - b_f + b_f len_f / mean_f``: counts of the word
     in each field, of the weight ``w_f``, over the length of the field. The text has the weight 1.
     ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, where df is over the union of the fields.
+
+    Two words of the query that stand near each other in the title or in a heading of d, whichever
+    comes first, with at most two words between, add what a word adds (`views.phrases`):
+    ``phrases / (m - 1) * idf``, where m is the number of different words of the query, and df that
+    of the documents in whose title or headings both stand so. This is the proximity of Metzler and
+    Croft (2005) in names alone. Tasks whose queries are documents have no phrases.
 
     With ``combine = "scores"`` it is the rival that these papers compare with, the weighted sum of
     the BM25 of each field, each with document frequencies of its own:
@@ -66,6 +75,8 @@ class Bm25F(Model):
         The same of anchors: many of them are a sign of a good document, and no fault.
     title, headings, url, anchors : list of float
         Weights of the fields, 0 leaves one out.
+    phrases : list of float
+        Weights of words that are near each other in a name, 0 leaves them out.
     k3 : float
         Saturation of the query's counts; it matters where queries are documents.
     combine : str
@@ -78,6 +89,7 @@ class Bm25F(Model):
     """
 
     name: ClassVar[str] = "bm25f"
+    earlier: ClassVar[Mapping[str, Any]] = {"phrases": (0.0,)}
     k1: Values[Weight] = (2.0,)
     b: Values[Share] = (0.75,)
     b_short: Values[Share] = (0.3,)
@@ -86,6 +98,7 @@ class Bm25F(Model):
     headings: Values[Weight] = (2.0,)
     url: Values[Weight] = (2.0,)
     anchors: Values[Weight] = (2.0,)
+    phrases: Values[Weight] = (0.5,)
     k3: Weight = 8.0
     combine: Literal["counts", "scores"] = "counts"
     measure: Mean = "mrr"
@@ -105,17 +118,30 @@ class Bm25F(Model):
         """Tell that the fields of documents are read, where a task has them."""
         return True
 
+    @property
+    def reads_phrases(self) -> bool:
+        """Tell whether phrases may have a weight."""
+        return any(self.phrases)
+
+    def vector_shape(self, task: Task) -> tuple[int, int]:
+        """Return no dense part, and the non-zeros of words and phrases."""
+        dense, nonzeros = super().vector_shape(task)
+        if self.reads_phrases and PHRASES in task.documents.views:
+            nonzeros += int(task.documents.matrix(PHRASES).nnz)
+        return dense, nonzeros
+
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Count document frequencies and mean lengths; choose the settings, one after the other."""
         counts, short = _counts(task.documents)
-        first = [getattr(self, name)[0] for name in _TRIED]
         arrays = {
             "idf": self._idf(counts, short),
             "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), 1e-9),
-            "settings": np.array(first),
         }
-        fit = fitted(self, task, arrays)
-        several = [position for position, name in enumerate(_TRIED) if len(getattr(self, name)) > 1]
+        known = _OF_WORDS
+        if self.reads_phrases and PHRASES in task.documents.views:
+            arrays["phrase_idf"], known = _inverse(task.documents.matrix(PHRASES)), tuple(_TRIED)
+        fit = _set(fitted(self, task, arrays), {name: getattr(self, name)[0] for name in known})
+        several = [name for name in known if len(getattr(self, name)) > 1]
         return self._chosen(task, fit, several, options) if several else fit
 
     def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
@@ -125,62 +151,77 @@ class Bm25F(Model):
         return np.vstack([_inverse(rows) for _, rows in _by_field(counts, short)])
 
     def _chosen(
-        self, task: Task, fit: FittedModel, several: list[int], options: FitOptions
+        self, task: Task, fit: FittedModel, several: list[str], options: FitOptions
     ) -> FittedModel:
         """Return the best value of each setting, with the others as they are; twice over."""
         validator = options.judge(task, "valid", self.validation_queries)
-        measure, names, tried = MEASURES[self.measure], list(_TRIED), 0
+        measure, tried = MEASURES[self.measure], 0
 
-        def values(settings: Float64) -> Float64:
+        def values(settings: Mapping[str, float]) -> Float64:
             nonlocal tried
             tried += 1
-            one = replace(fit, arrays={**fit.arrays, "settings": settings})
-            return np.asarray(measure(validator.ranks(one)), np.float64)
+            return np.asarray(measure(validator.ranks(_set(fit, settings))), np.float64)
 
-        settings = fit.arrays["settings"]
+        settings = settings_of(fit)
         best = values(settings)
         for _ in range(2):
             before = settings
-            for offset in several:
-                rivals = [_with(settings, offset, value) for value in getattr(self, names[offset])]
-                rivals = [rival for rival in rivals if rival[offset] != settings[offset]]
+            for name in several:
+                others = (value for value in getattr(self, name) if value != settings[name])
+                rivals = [{**settings, name: value} for value in others]
                 reached = [values(rival) for rival in rivals]
                 n = int(np.argmax([one.mean() for one in reached]))
                 if is_clearly_higher(reached[n], best):
                     best, settings = reached[n], rivals[n]
             if settings is before:
                 break
-        chosen = dict(zip(names, settings.tolist(), strict=True))
-        facts = {"chosen": chosen, "tried": tried, "validation_queries": len(validator)}
+        facts = {"chosen": settings, "tried": tried, "validation_queries": len(validator)}
         facts[f"val/{self.measure}"] = float(best.mean())
-        return replace(fit, arrays={**fit.arrays, "settings": settings}, facts=facts)
+        return replace(_set(fit, settings), facts=facts)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, the mean lengths of the fields, and the settings."""
         fields = (1 + len(SHORT),) if self.combine == "scores" else ()
+        of_phrases = {
+            "phrase_idf": ArraySpec("float32", (sizes.get(f"document {PHRASES}", 0),), least=0),
+            "phrase_weight": ArraySpec("float64", (1,), least=0),
+        }
         return {
+            **(of_phrases if f"document {PHRASES}" in sizes else {}),
             "idf": ArraySpec("float32", (*fields, sizes[f"document {COUNTS}"]), least=0),
             "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=1e-9),
-            "settings": ArraySpec("float64", (len(_TRIED),), least=0),
+            "settings": ArraySpec("float64", (len(_OF_WORDS),), least=0),
         }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
-        """Saturated counts on both sides; idf on the document's."""
+        """Saturated counts on both sides, and phrases behind them; idf on the document's."""
+        rows = self._words(fitted, texts, side)
+        view = fitted.document_views.get(PHRASES)
+        if view is None:
+            return Inner(rows, None)
+        assert isinstance(view, PhraseView)
+        is_query = side == "query"
+        beside = view.of_words(texts.matrix(COUNTS)) if is_query else _phrases(fitted, view, texts)
+        return Inner(sparse.hstack([rows, beside], format="csr", dtype=np.float32), None)
+
+    def _words(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix:
+        """Return the weights of words, CSR float32 (n, words)."""
         if side == "query":
             counts = texts.matrix(COUNTS)
-            data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
-            return Inner(with_weights(counts, data), None)
+            return with_weights(counts, (self.k3 + 1) * counts.data / (self.k3 + counts.data))
         if self.combine == "scores":
             scores = _sum_of_scores(fitted, texts)
-            return Inner(with_weights(scores, scores.data), None)
+            return with_weights(scores, scores.data)
         k1, x = settings_of(fitted)["k1"], weighed_counts(fitted, texts)
         idf = fitted.arrays["idf"].astype(np.float64)
-        weights = idf[x.indices] * (k1 + 1) * x.data / (k1 + x.data)
-        return Inner(with_weights(x, weights), None)
+        return with_weights(x, idf[x.indices] * (k1 + 1) * x.data / (k1 + x.data))
 
-    def sparse_view(self, fitted: FittedModel, side: Side) -> View:
-        """Columns are words."""
-        return fitted.view(COUNTS, side)
+    def sparse_view(self, fitted: FittedModel, side: Side) -> Words:
+        """Columns are words, and behind them phrases."""
+        words, phrases = fitted.view(COUNTS, side), fitted.document_views.get(PHRASES)
+        if phrases is None:
+            return words
+        return Columns(f"{words.space} {phrases.space}", [*words.words, *phrases.words])
 
     def field_weights(self, fitted: FittedModel, texts: Texts) -> dict[str, TextMatrix]:
         """Return the summands of ``x``, or those of the sum of scores."""
@@ -194,16 +235,30 @@ class Bm25F(Model):
         }
 
 
-def _with(settings: Float64, place: int, value: float) -> Float64:
-    """Return settings with another value in one place."""
-    other = settings.copy()
-    other[place] = value
-    return other
+def _set(fitted: FittedModel, settings: Mapping[str, float]) -> FittedModel:
+    """Return the model with other settings."""
+    arrays = {**fitted.arrays, "settings": np.array([settings[name] for name in _OF_WORDS])}
+    if PHRASES in settings:
+        arrays["phrase_weight"] = np.array([settings[PHRASES]])
+    return replace(fitted, arrays=arrays)
 
 
 def settings_of(fitted: FittedModel) -> dict[str, float]:
     """Return the settings that were chosen, by their names."""
-    return dict(zip(_TRIED, fitted.arrays["settings"].tolist(), strict=True))
+    chosen = dict(zip(_OF_WORDS, fitted.arrays["settings"].tolist(), strict=True))
+    if "phrase_weight" in fitted.arrays:
+        chosen[PHRASES] = float(fitted.arrays["phrase_weight"][0])
+    return chosen
+
+
+def _phrases(fitted: FittedModel, view: PhraseView, texts: Texts) -> TextMatrix:
+    """Return the weights of the phrases of documents, CSR float64 (n, phrases)."""
+    if PHRASES not in texts.matrices:
+        return sparse.csr_array((len(texts), len(view.keys)))
+    rows, weight = texts.matrix(PHRASES).astype(np.float64), fitted.arrays["phrase_weight"][0]
+    idf = fitted.arrays["phrase_idf"].astype(np.float64)
+    rows.data = weight * idf[rows.indices] * (rows.data > 0)
+    return _without_zeros(rows)
 
 
 def weighed_counts(fitted: FittedModel, texts: Texts) -> TextMatrix:

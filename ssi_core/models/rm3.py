@@ -24,7 +24,7 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Inner, Vectors, Words
 from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
-from ssi_core.views.names import COUNTS
+from ssi_core.views.names import COUNTS, PHRASES
 from ssi_core.views.tfidf import heaviest
 
 FIRST = ("bm25f", "bm25", "language_model")
@@ -45,12 +45,12 @@ class Rm3(Parts):
 
     ``f(q, d) = f_1(original q + (1 - original) |q| r, d)``
 
-    |q| is the sum of the query's weights, so that the scores are of the size of ``f_1``, and 1 for
-    ``original`` gives the first pass. The papers leave out stop words; here a word of many
-    documents is none of the added ones. A query that is itself a document is not among its own top.
-    The documents are part of the model. Of several settings those with the highest mean on
-    validation are taken, if it is above that of the first pass by more than the standard error of
-    the difference; else ``original`` is 1.
+    |q| is the sum of the weights of the query's words, so that the scores are of the size of
+    ``f_1``, and 1 for ``original`` gives the first pass. The papers leave out stop words; here a
+    word of many documents is none of the added ones. A query that is itself a document is not among
+    its own top. The documents are part of the model. Of several settings those with the highest
+    mean on validation are taken, if it is above that of the first pass by more than the standard
+    error of the difference; else ``original`` is 1.
 
     Parameters
     ----------
@@ -150,13 +150,14 @@ class Rm3(Parts):
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the first pass, the documents by words and by rows, and the settings."""
         words, tried = sizes[f"document {COUNTS}"], (max(self.documents), max(self.terms), 1)
+        columns = words + sizes.get(f"document {PHRASES}", 0)
         ranked, share = ([f"{name}_{part}" for part in CSR_PARTS] for name in ("ranked", "share"))
         return {
             **super().array_specs(sizes),
             "known": ArraySpec("uint64", ("known documents",), order="ascending"),
             "place": ArraySpec("int32", ("known documents",), index="documents"),
             **csr_specs("documents", words, share, "float32"),
-            **csr_specs(words, "documents", ranked, "float32"),
+            **csr_specs(columns, "documents", ranked, "float32"),
             "settings": ArraySpec("float64", (3,), least=(1, 1, 0), most=tried),
         }
 
@@ -172,7 +173,8 @@ class Rm3(Parts):
         model = _relevance(fitted, first.model, texts, queries)
         # A query that finds nothing has no relevance model, and stays.
         kept = np.where(np.diff(model.indptr) > 0, original, 1.0)
-        added = (1 - kept) * sums(queries, queries.data)
+        words = queries.indices < len(fitted.view(COUNTS, "query").words)
+        added = (1 - kept) * sums(queries, queries.data * words)
         expanded = scaled(queries, kept) + scaled(model, added)
         expanded.sort_indices()
         return Inner(with_weights(expanded, expanded.data), None)

@@ -32,9 +32,10 @@ from ssi_core.models.combined.mixture import PRIME
 from ssi_core.scoring.vectors import Inner, Likelihood, SecondStage, TwoStage, Vectors, Words
 from ssi_core.serving.popularity import Popularity, popularity_of, without
 from ssi_core.serving.searcher import Searcher
-from ssi_core.text.fields import SHORT, TEXT
+from ssi_core.text.fields import HEADINGS, SHORT, TEXT, TITLE
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float64, Int32, TextMatrix, Texts
+from ssi_core.views.phrases import BESIDE
 
 # Parts that are held at once; a long query against a long document has more than memory.
 _PARTS = 1 << 22
@@ -136,7 +137,8 @@ def explain(
         return _of_features(searcher, vectors, vectors.second, text.ids[0])
     explained = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
     words = {part.document_word for part in explained.parts}
-    fields = _shares(searcher.fitted, text, words) or _places(searcher, document, words)
+    fields = _places(searcher, document, words)
+    fields |= {word: each for word, each in _shares(searcher.fitted, text, words).items() if each}
     parts = [replace(part, fields=fields[part.document_word]) for part in explained.parts]
     return replace(explained, parts=tuple(parts))
 
@@ -163,14 +165,18 @@ def _shares(
 def _places(
     searcher: Searcher, document: str, words: Collection[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return the fields that contain each word, as far as the index keeps them."""
+    """Return the fields that contain each word, as far as the index keeps them.
+
+    Both words of a phrase, of the title and the headings.
+    """
     number, row = searcher.find(document)
     fields: dict[str, dict[str, float | None]] = {word: {} for word in words}
     of, language = searcher.ranked[number].fields(row), _language(searcher.fitted)
     for name in (*SHORT, TEXT):
         known = set(tokenize(of[name], language))
         for word in words:
-            if word.rstrip(PRIME) in known:
+            several = word.rstrip(PRIME).split(BESIDE)
+            if known.issuperset(several) and (len(several) == 1 or name in (TITLE, HEADINGS)):
                 fields[word][name] = None
     return fields
 

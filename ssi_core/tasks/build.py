@@ -30,6 +30,7 @@ from ssi_core.tasks.names import (
     write_name_queries,
     write_self,
 )
+from ssi_core.tasks.phrases import write_phrases
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import TaskSpec, spec_of
@@ -196,6 +197,8 @@ def _write_task(
     if spec.has_fields:
         write_fields(builder)
     query_view, view = write_texts(builder, reading)
+    if spec.has_fields and not spec.asks_documents and query_view is view:
+        builder.counts["phrases"] = write_phrases(builder.path, view)
     _write_queries(builder, reading, query_view, view, translations)
     write_auxiliary_queries(builder, auxiliary_names, view)
     if spec.hashings:

@@ -18,7 +18,7 @@ from ssi_core.types import TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.hashing import parse_view
-from ssi_core.views.names import FIELDS
+from ssi_core.views.names import OF_DOCUMENTS
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
 from ssi_core.views.statistics import Statistics
@@ -81,8 +81,8 @@ def load_queries(path: Path, documents: Texts) -> Texts:
     texts = files.read_strings([path / TEXTS], "id", "title")
     separate = (path / QUERY_VIEW).exists()
     views = _own_views(path, documents) if separate else _of_queries(documents.views)
-    if FIELDS in views:
-        views = {name: view for name, view in views.items() if name != FIELDS}
+    if set(views) & {*OF_DOCUMENTS}:
+        views = {name: view for name, view in views.items() if name not in OF_DOCUMENTS}
     matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
 
@@ -106,9 +106,9 @@ def _of_queries(views: Mapping[str, View]) -> Mapping[str, View]:
     of_queries = {
         name: view.of_queries() if isinstance(view, TextView) else view
         for name, view in views.items()
-        if name != FIELDS
+        if name not in OF_DOCUMENTS
     }
-    same = all(of_queries[name] is view for name, view in views.items() if name != FIELDS)
+    same = all(views[name] is view for name, view in of_queries.items())
     return views if same else of_queries
 
 
@@ -120,7 +120,7 @@ def _own_views(path: Path, documents: Texts) -> dict[str, View]:
         if isinstance(parse_view(name), Rewriting)
         else base.named(name).of_queries()
         for name in documents.views
-        if name != FIELDS
+        if name not in OF_DOCUMENTS
     }
 
 

@@ -304,6 +304,11 @@ class TaskSpec(BaseModel):
         return self.fields != (TEXT,)
 
     @property
+    def asks_documents(self) -> bool:
+        """Tell whether whole documents are the queries."""
+        return self.queries == _QUERIES[LINK][0]
+
+    @property
     def asks_titles(self) -> bool:
         """Tell whether titles are the queries, so that documents are read without their own."""
         return self.queries == TITLES

@@ -10,7 +10,15 @@ from ssi_core.arrays import load_array, load_csr
 from ssi_core.tasks.auxiliary import open_auxiliary
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.judged import is_judged, open_judged
-from ssi_core.tasks.layout import COLD, DOCUMENTS, MATRICES, POOL, VALID_POOL, VIEW
+from ssi_core.tasks.layout import (
+    COLD,
+    DOCUMENTS,
+    MATRICES,
+    PHRASE_VIEW,
+    POOL,
+    VALID_POOL,
+    VIEW,
+)
 from ssi_core.tasks.pairs import load_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.sizes import check_sizes
@@ -22,7 +30,7 @@ from ssi_core.types import Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.hashing import Hashing, load_view, parse_view
-from ssi_core.views.names import FIELDS
+from ssi_core.views.names import OF_DOCUMENTS, PHRASES
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.text_view import TextView
 from ssi_core.views.text_view import load_view as load_text_view
@@ -52,15 +60,14 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         listed = artefact.configuration["ranked"] == "judged"
         split_seed = int(artefact.configuration["split_seed"])
         auxiliary = tuple(map(str, artefact.configuration["auxiliary"]))
-    if (matrix_path(path / MATRICES, FIELDS)).exists():
-        names.append(FIELDS)
+    views = {name: _load_view(path, name, base) for name in names}
+    matrices = {name: load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names}
+    for name in OF_DOCUMENTS:
+        if matrix_path(path / MATRICES, name).exists():
+            matrices[name] = load_csr(matrix_path(path / MATRICES, name))
+            views[name] = load_view(path / PHRASE_VIEW) if name == PHRASES else base.named(name)
     judged = is_judged(path)
-    documents = Texts(
-        texts["id"],
-        texts["title"],
-        {name: load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names},
-        {name: _load_view(path, name, base) for name in names},
-    )
+    documents = Texts(texts["id"], texts["title"], matrices, views)
     if (path / COLD).exists():
         documents = replace(documents, test_only=load_array(path / COLD))
     pairs = [

@@ -25,11 +25,12 @@ from scipy import sparse
 from ssi_core import files, store
 from ssi_core.arrays import ArraySpec, ArraySpecs, check_arrays, load_array
 from ssi_core.types import BadInput, Float32, TextMatrix
-from ssi_core.views import rewriting
+from ssi_core.views import phrases, rewriting
 from ssi_core.views import text_view as views
 from ssi_core.views.dice import Matches
 from ssi_core.views.names import COUNTS
 from ssi_core.views.ngrams import Ngrams, load_ngrams
+from ssi_core.views.phrases import PhraseView
 from ssi_core.views.rewriting import Rewriting, RewrittenView
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting, weigh
@@ -222,8 +223,10 @@ def feature_map(matches: Matches, width: int) -> TextMatrix:
     return phi
 
 
-def load_view(directory: Path) -> TextView | HashedView | RewrittenView:
+def load_view(directory: Path) -> TextView | HashedView | RewrittenView | PhraseView:
     """Load a saved view of any kind; `BadInput` if it is damaged or of another tokenizer."""
+    if (directory / phrases.MANIFEST).exists():
+        return phrases.load_view(directory)
     if (directory / rewriting.REWRITING).exists():
         return rewriting.load_view(directory)
     if not (directory / "words").is_dir():

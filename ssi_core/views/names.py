@@ -12,3 +12,10 @@ LM = "lm"
 FIELDS = "fields"
 """The weighting that is none, and has columns of their own for each short field (`views.fields`);
 only documents have it."""
+
+PHRASES = "phrases"
+"""Words that stand near each other in the title or in a heading (`views.phrases`); only documents
+have it, where they are no queries."""
+
+OF_DOCUMENTS = (FIELDS, PHRASES)
+"""Views that only documents have."""

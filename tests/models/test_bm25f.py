@@ -1,6 +1,7 @@
 """BM25F beside a twin written from the papers, and the settings that validation chooses."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -38,7 +39,34 @@ def task(place, tmp_path_factory):
     return open_task(out)
 
 
-def naive(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0):
+def naive_phrases(documents, query, weight):
+    """What words of a query add that stand near each other in a title or a heading."""
+    near = []
+    for one in documents:
+        fields = split(one)
+        lines = map(tokenize, [fields["title"], *fields["headings"].split("\n")])
+        near.append(
+            {
+                frozenset((line[i], line[j]))
+                for line in lines
+                for i in range(len(line))
+                for j in range(i + 1, min(i + 4, len(line)))
+            }
+        )
+    words = sorted(set(tokenize(query)) & {w for d in documents for w in tokenize(d)})
+    scores = [0.0] * len(documents)
+    for phrase in map(frozenset, combinations(words, 2)):
+        df = sum(phrase in several for several in near)
+        idf = math.log(1 + (len(documents) - df + 0.5) / (df + 0.5))
+        for n, several in enumerate(near):
+            scores[n] += weight / (len(words) - 1) * idf * (phrase in several)
+    return scores
+
+
+def naive(
+    documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, phrases=0.0,
+    k3=8.0,
+):  # fmt: skip
     """Scores of documents for a query: Robertson, Zaragoza and Taylor 2004, by its equations."""
     weights = {"text": 1.0, "title": title, "headings": headings, "url": url, "anchors": anchors}
     counted = [{name: tokenize(text) for name, text in split(one).items()} for one in documents]
@@ -58,12 +86,13 @@ def naive(documents, query, *, k1, b, b_short, b_anchors, title, headings, url, 
             idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
             score += (k3 + 1) * q / (k3 + q) * idf * (k1 + 1) * x / (k1 + x)
         scores.append(score)
-    return scores
+    return np.add(scores, naive_phrases(documents, query, phrases))
 
 
 def naive_sum(
-    documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, k3=8.0
-):
+    documents, query, *, k1, b, b_short, b_anchors, title, headings, url, anchors, phrases=0.0,
+    k3=8.0,
+):  # fmt: skip
     """The weighted sum of BM25 of each field, every field an index of its own."""
     weights = {"text": 1.0, "title": title, "headings": headings, "url": url, "anchors": anchors}
     scores = [0.0] * len(documents)
@@ -79,7 +108,7 @@ def naive_sum(
                 tf, norm = words.count(term), 1 - share + share * len(words) / mean
                 saturated = (k1 + 1) * tf / (k1 * norm + tf)
                 scores[n] += weight * (k3 + 1) * q / (k3 + q) * idf * saturated
-    return scores
+    return np.add(scores, naive_phrases(documents, query, phrases))
 
 
 def scored(fit, raw, queries):
@@ -96,7 +125,8 @@ def scored(fit, raw, queries):
         {"k1": (0.6,), "b": (0.3,), "b_short": (0.75,), "title": (5.0,), "url": (0.5,)},
         {"title": (0.0,), "headings": (0.0,), "url": (0.0,), "anchors": (0.0,)},
         {"anchors": (10.0,), "b": (0.0,), "b_short": (0.0,), "b_anchors": (0.9,)},
-        {"b": (1.0,), "b_short": (1.0,), "headings": (2.0,)},
+        {"b": (1.0,), "b_short": (1.0,), "headings": (2.0,), "phrases": (3.0,)},
+        {"phrases": (0.0,)},
     ],
 )
 @pytest.mark.parametrize(("combine", "twin"), [("counts", naive), ("scores", naive_sum)])
@@ -108,6 +138,7 @@ def test_scores_are_those_of_the_papers(place, task, settings, combine, twin):
     queries = [
         f"{word(1007)} {common}", f"{common} {common} {word(4003)} Title3",
         f"{word(7000 + 10 * 5 + 2)} {word(2005)}", f"{word(3010)} see", "unheardof",
+        f"{word(1005)} title5", f"of {word(2005)} about {word(1009)} unheardof of",
     ]  # fmt: skip
     got = scored(fit, raw, queries)
     for row, query in enumerate(queries):

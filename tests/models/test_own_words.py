@@ -19,7 +19,7 @@ from ssi_core.tasks.unseen import texts_in_views
 from ssi_core.text import fields
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import Pairs
-from tests.fielded import write_fielded
+from tests.fielded import word, write_fielded
 
 MODEL = Bm25F(anchors=(3.0,), b_anchors=(0.4,), title=(5.0,), b_short=(0.6,))
 
@@ -87,6 +87,33 @@ def test_a_title_asks_for_its_document_as_if_it_had_none(collection, task, exact
     for query, document in titles.rows[::29].tolist():
         words = tokenize(asked.queries.titles[query], "en")
         text = rewritten(collection, task, document, fields.TITLE, words)
+        expected = score_of_text(exact, asked, query, text)
+        assert scores[query, document] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_a_title_is_scored_without_the_phrases_that_stand_in_it_alone(tmp_path):
+    titles = [f"{word(n)} {word(100 + n)} {word(200 + n % 3)}" for n in range(60)]
+    rows = [
+        {
+            "id": f"d{n}",
+            "title": title,
+            # The last two words of every other title stand in a heading, too.
+            "headings": [title.split(" ", 1)[1] if n % 2 else "Notes"],
+            "text": f"{word(300 + n)} {word(200 + n % 3)}",
+        }
+        for n, title in enumerate(titles)
+    ]
+    links = [(f"d{n}", f"d{(n + 7) % 60}", f"see {word(400 + n)}") for n in range(60)]
+    links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
+    docs = ssi.read(rows, links, language="en", out=tmp_path / "docs")
+    task = ssi.Task.of(docs, "anchor", out=tmp_path / "task").data
+    exact = replace(MODEL, phrases=(5.0,)).fit(task, np.random.default_rng(0))
+    asked, own = with_titles(task)
+    known, scale = with_exact(asked, exact, [own])
+    scores = products(known) / scale
+    for query, document in own.rows[:20].tolist():
+        words = tokenize(asked.queries.titles[query], "en")
+        text = rewritten(docs, task, document, fields.TITLE, words)
         expected = score_of_text(exact, asked, query, text)
         assert scores[query, document] == pytest.approx(expected, rel=1e-4, abs=1e-4)
 

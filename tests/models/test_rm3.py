@@ -96,7 +96,7 @@ def test_the_expanded_query_is_that_of_the_papers(
         for row in (counts[[n]] for n in range(len(raw)))
     ]
     queries = [
-        f"{word(1007)} {word(3)}",
+        f"{word(1007)} title7 {word(3)}",
         f"{word(5)} {word(5)} {word(6)}",
         f"{word(4011)} see",
         "xx",
@@ -106,6 +106,11 @@ def test_the_expanded_query_is_that_of_the_papers(
     scorer = Scorer(plain.embed_documents(texts))
     scores = scorer.score(plain.embed_queries(raw_texts(plain, queries)))
     rows = fit.embed_queries(raw_texts(fit, queries)).sparse.toarray()
+    # Behind the words phrases; they stay, times the weight of the query.
+    asked = plain.embed_queries(raw_texts(plain, queries)).sparse.toarray()[:, len(columns) :]
+    assert first != "bm25f" or asked.any()
+    np.testing.assert_allclose(rows[:3, len(columns) :], original * asked[:3], rtol=1e-6)
+    rows = rows[:, : len(columns)]
     assert (np.count_nonzero(rows[:3], axis=1) > 2).any()
     for query, row, score in zip(queries, rows, scores, strict=True):
         expected = np.zeros(len(columns))

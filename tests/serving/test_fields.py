@@ -19,6 +19,7 @@ from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import documents_of
 from ssi_core.text.fields import FIELDS, OWN, split
 from ssi_core.text.tokenizer import tokenize
+from ssi_core.views.phrases import BESIDE
 from tests.fielded import word
 
 N = 40
@@ -159,11 +160,35 @@ def test_shares_of_a_word_are_those_of_the_formula(docs, task, settings):
         expected = {
             one: naive_shares(raw, row, one, settings_of(fitted)) for one in tokenize(asked)
         }
-        parts = index.explain(asked, f"d{row}").parts
+        parts = [one for one in index.explain(asked, f"d{row}").parts if not is_phrase(one)]
         assert {part.document_word for part in parts} == {one for one in expected if expected[one]}
         for part in parts:
             assert sum(part.fields.values()) == pytest.approx(1, rel=1e-12)
             assert dict(part.fields) == pytest.approx(expected[part.document_word], rel=1e-5)
+
+
+def is_phrase(part):
+    return BESIDE in part.document_word
+
+
+@pytest.mark.parametrize("beside", [(), ({"model": "tfidf", "view": "raw"},)])
+def test_words_that_stand_together_in_a_name_are_a_part_of_their_own(docs, task, beside):
+    ranker = ssi.Ranker("bm25f", phrases=(2.0,))
+    if beside:
+        parts = ({"model": "bm25f", "phrases": (2.0,)}, *beside)
+        ranker = ssi.Ranker("mixture", parts=parts, betas=(1.0,))
+    index = ranker.fit(task).index(docs)
+    for first, field in (("about", "title"), ("history", "headings")):
+        asked = f"{word(NUMBERS[field] + 3)} {first}"
+        explained = index.explain(asked, "d3")
+        [phrase] = filter(is_phrase, explained.parts)
+        assert set(phrase.document_word.split(BESIDE)) == set(asked.split())
+        assert dict(phrase.fields) == {field: None}
+        assert phrase.part > 1
+        [score] = (hit.score for hit in index.search(asked, 60).hits if hit.id == "d3")
+        assert explained.score == pytest.approx(score, rel=1e-5)
+        total = sum(part.part for part in explained.parts) + explained.rest
+        assert total == pytest.approx(explained.score, rel=1e-6)
 
 
 def test_other_models_name_the_fields_without_shares(docs, task):

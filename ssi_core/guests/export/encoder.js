@@ -23,6 +23,7 @@ class Encoder {
       else {
         part.first = this.names.length;
         for (const name of this.namesOf(part)) this.names.push(name);
+        if ("phrases" in part) part.columns = new Map(part.phrases.map((name, i) => [name, i]));
       }
     }
   }
@@ -63,7 +64,11 @@ class Encoder {
     const latent = [];
     for (const part of this.model.parts) {
       const row = "view" in part ? rows.get(part.view) : [[0, 1]];
-      if ("embedding" in part) latent.push(...embedded(row, part));
+      if ("phrases" in part) {
+        for (const column of this.phrasesIn(counts, part)) {
+          places.set(part.first + column, part.scale / (counts.size - 1));
+        }
+      } else if ("embedding" in part) latent.push(...embedded(row, part));
       else {
         for (const [column, weight] of row) {
           const scale = typeof part.scale === "number" ? part.scale : part.scale[column];
@@ -76,7 +81,16 @@ class Encoder {
     return [places, latent];
   }
 
+  phrasesIn(counts, part) {
+    const words = [...counts.keys()].sort((a, b) => a - b).map((column) => this.model.words[column]);
+    const pairs = words.flatMap((one, i) =>
+      words.slice(i + 1).map((other) => part.columns.get(`${one}+${other}${part.after}`))
+    );
+    return pairs.filter((column) => column !== undefined).sort((a, b) => a - b);
+  }
+
   namesOf(part) {
+    if ("phrases" in part) return part.phrases;
     if (!("view" in part)) return [part.name];
     const words = this.model.words.slice(0, this.model.views[part.view].words);
     return words.map((word) => part.before + word + part.after);

@@ -16,6 +16,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ class Encoder:
             if "embedding" not in part:
                 part["first"] = len(self.names)
                 self.names += self._names_of(part)
+            if "phrases" in part:
+                part["columns"] = {name: column for column, name in enumerate(part["phrases"])}
 
     def query(self, text: str, k: int = 10, body: str = "query") -> Any:
         """Return the body of a search for the ``k`` best documents.
@@ -83,7 +86,10 @@ class Encoder:
         latent: list[float] = []
         for part in self.model["parts"]:
             row = rows[part["view"]] if "view" in part else {0: 1.0}
-            if "embedding" in part:
+            if "phrases" in part:
+                for column in self._phrases(counts, part):
+                    places[part["first"] + column] = part["scale"] / (len(counts) - 1)
+            elif "embedding" in part:
                 latent += _embedded(row, part)
             else:
                 for column, weight in row.items():
@@ -91,7 +97,14 @@ class Encoder:
                     places[part["first"] + column] = x
         return places, latent
 
+    def _phrases(self, counts: Mapping[int, int], part: Mapping[str, Any]) -> list[int]:
+        words = [self.model["words"][column] for column in sorted(counts)]
+        pairs = (f"{one}+{other}{part['after']}" for one, other in combinations(words, 2))
+        return sorted(part["columns"][pair] for pair in pairs if pair in part["columns"])
+
     def _names_of(self, part: Mapping[str, Any]) -> list[str]:
+        if "phrases" in part:
+            return list(part["phrases"])
         if "view" not in part:
             return [part["name"]]
         words = self.model["words"][: self.model["views"][part["view"]]["words"]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.guests.export.encoder import Encoder, sealed
-from ssi_core.guests.export.parts import Constant, Latent, Part, Words
+from ssi_core.guests.export.parts import Latent, Part, Phrases, Words
 from ssi_core.guests.export.terms import Layout
 from ssi_core.guests.export.writing import program
 from ssi_core.models.base import FittedModel
@@ -43,7 +43,7 @@ def write_encoder(
     path: Path, fitted: FittedModel, parts: Sequence[Part], bodies: Mapping[str, Any]
 ) -> None:
     """Write ``encoder.json`` and the two programs that read it, in Python and in JavaScript."""
-    read = sorted({part.view for part in parts if not isinstance(part, Constant)})
+    read = sorted({part.view for part in parts if isinstance(part, Words | Latent)})
     views = {name: _plain(fitted.query_views[name]) for name in read}
     vocabularies = {view.vocabulary.digest(): view.vocabulary for view in views.values()}
     if len(vocabularies) > 1:
@@ -80,6 +80,9 @@ def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, Words):
         scale = _floats(part.scale) if isinstance(part.scale, np.ndarray) else part.scale
         return {**asdict(part), "scale": scale}
+    if isinstance(part, Phrases):
+        names = [f"{name}{part.after}" for name in part.names]
+        return {"phrases": names, "after": part.after, "scale": part.scale}
     return {"name": part.name, "scale": part.scale, "saturation": None}
 
 

@@ -6,7 +6,7 @@ compares what they say with ``embed_queries`` for every model that there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -26,7 +26,7 @@ from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
-from ssi_core.views.names import BM25, LM
+from ssi_core.views.names import BM25, LM, PHRASES
 from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import WEIGHTINGS
 
@@ -54,6 +54,25 @@ class Words:
     scale: Factor = 1.0
     saturation: float | None = None
     before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """A part of the sparse vector: pairs of the query's words, each ``1 / (words - 1)``.
+
+    Attributes
+    ----------
+    names : sequence of str
+        ``word+other`` of the pairs that are terms, the word of the lower column first.
+    scale : float
+        Factor of each weight.
+    after : str
+        What stands behind a pair in the name of its term.
+    """
+
+    names: Sequence[str]
+    scale: Factor = 1.0
     after: str = ""
 
 
@@ -87,7 +106,7 @@ class Latent:
     scale: float = 1.0
 
 
-Part: TypeAlias = Words | Constant | Latent
+Part: TypeAlias = Words | Phrases | Constant | Latent
 
 
 def parts_of(fitted: FittedModel) -> list[Part]:
@@ -142,7 +161,8 @@ def _tfidf(fitted: FittedModel) -> list[Part]:
 
 def _bm25(fitted: FittedModel) -> list[Part]:
     assert isinstance(fitted.model, Bm25 | Bm25F)
-    return [Words("counts", saturation=fitted.model.k3)]
+    words, phrases = Words("counts", saturation=fitted.model.k3), fitted.document_views.get(PHRASES)
+    return [words] if phrases is None else [words, Phrases(phrases.words)]
 
 
 def _in_degree(fitted: FittedModel) -> list[Part]:

@@ -185,7 +185,7 @@ def learn(documents: Documents, *, budget: int = BUDGET, seed: int = 0) -> Learn
         task = None
     chosen: dict[str, Any] = {"latent": 0.0}
     latent = None
-    fields = Bm25F()
+    fields = Bm25F(phrases=(0.0,))
     if task is not None:
         part, mixed = _chosen(task, budget, seed)
         fields = _fixed(part)
@@ -221,7 +221,7 @@ def _asked(task: Task) -> str:
 
 def _chosen(task: Task, budget: int, seed: int) -> tuple[FittedModel, FittedModel | None]:
     """Return BM25F, and its sum with ``U'V`` that has the highest mean, unless that is lower."""
-    words = vars(Bm25F.tuned(measure=_MEASURE))
+    words = vars(Bm25F.tuned(measure=_MEASURE, phrases=(0.0,)))
     best = fit_once(Ranker("bm25f", **words), task).fitted_
     judge = _Judge(task, best)
     highest, mixed = judge.mean(None), None
@@ -289,7 +289,7 @@ class _Judge:
 def _fixed(fitted: FittedModel) -> Bm25F:
     """Return the model that has the chosen settings as its only ones."""
     chosen: dict[str, Any] = {name: (value,) for name, value in settings_of(fitted).items()}
-    return Bm25F(**chosen)
+    return Bm25F(**chosen, phrases=(0.0,))
 
 
 def _latent(mixed: FittedModel, texts: pl.DataFrame) -> Latent:

@@ -22,7 +22,7 @@ from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
 
 ONE_BY_ONE: Settings = {"step": "triple"}
-_SETTINGS: Settings = {"decays": 0, "rates": (0.03,), **ONE_BY_ONE}
+SETTINGS: Settings = {"decays": 0, "rates": (0.03,), **ONE_BY_ONE}
 """What words lack is learned soon, at a low rate."""
 
 
@@ -69,5 +69,5 @@ def beside_words(words: Model, latent: Model, task: Task, measure: Mean) -> Resi
     """
     hard = {"against": HARD} if len(wordings(task).rows) else {}
     first = {"model": words.name, **parameters(words)}
-    second = {"model": latent.name, **parameters(latent), **_SETTINGS, **hard}
+    second = {"model": latent.name, **parameters(latent), **SETTINGS, **hard}
     return Residual((first, second), measure=measure)

@@ -23,7 +23,8 @@ from ssi_core.text.fields import ANCHORS, OWN, SHORT, TITLE
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import Float32, Int32, Task, TextMatrix, Texts
 from ssi_core.views.fields import of_field
-from ssi_core.views.names import COUNTS, FIELDS
+from ssi_core.views.names import COUNTS, FIELDS, PHRASES
+from ssi_core.views.phrases import PhraseView
 
 _AT_ONCE = 2_000
 _MOST = 0.5
@@ -137,7 +138,8 @@ def _less(exact: FittedModel, task: Task, queries: TextMatrix, own: OwnWords) ->
     for first in range(0, max(1, len(own.rows)), _AT_ONCE):
         (q, d), times = own.rows[first : first + _AT_ONCE].T, own.times[first : first + _AT_ONCE]
         texts = task.documents.take(d)
-        whole = replace(texts, matrices={name: texts.matrix(name) for name in (COUNTS, FIELDS)})
+        known = [name for name in (COUNTS, FIELDS, PHRASES) if name in texts.matrices]
+        whole = replace(texts, matrices={name: texts.matrix(name) for name in known})
         part = _without(whole, task.queries.matrix(COUNTS)[q], own.field, times)
         weighed = [exact.embed_documents(texts).sparse for texts in (part, whole)]
         scores = [np.asarray(queries[q].multiply(one).sum(axis=1)) for one in weighed]
@@ -152,6 +154,10 @@ def _without(texts: Texts, words: TextMatrix, field: str, times: Float32) -> Tex
     less = {FIELDS: sparse.csr_array((own.data, columns, own.indptr), shape=shape)}
     if field in OWN:
         less[COUNTS] = own
+    phrases = texts.views.get(PHRASES)
+    if field == TITLE and isinstance(phrases, PhraseView):
+        pairs = phrases.of_words(words)
+        less[PHRASES] = sparse.csr_array(pairs.sign() * times[:, None])
     left = {name: _at_least_none(texts.matrix(name) - rows) for name, rows in less.items()}
     return replace(texts, matrices={**texts.matrices, **left})
 

@@ -69,6 +69,11 @@ class Parts(Model):
         return any(model.reads_fields for model in self.models())
 
     @property
+    def reads_phrases(self) -> bool:
+        """Tell whether a part does."""
+        return any(model.reads_phrases for model in self.models())
+
+    @property
     def reads_text(self) -> bool:
         """Tell whether all parts do."""
         return all(model.reads_text for model in self.models())

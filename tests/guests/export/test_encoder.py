@@ -36,9 +36,9 @@ TEXTS = (
     "music1 " * 500 + " ".join(f"music{i} common{i}" for i in range(25)),
 )
 MODELS = tuple(name for name in (
-    "TF-IDF", "BM25", "language model", "in-degree", "D", "U'V", "U'U + I", "U'V + I",
+    "TF-IDF", "BM25", "BM25F", "language model", "in-degree", "D", "U'V", "U'U + I", "U'V + I",
     "U'V + alpha I", "U'V + alpha BM25", "U'V + alpha lm", "U'V + D", "LSI", "LSI + TF-IDF",
-    "softmax", "CL-LSI", "BM25 + U'V", "TF-IDF + D", "BM25 + in-degree",
+    "softmax", "CL-LSI", "BM25 + U'V", "BM25F + U'V", "TF-IDF + D", "BM25 + in-degree",
 ))  # fmt: skip
 
 
@@ -58,6 +58,8 @@ def test_a_query_has_the_weights_of_the_model(models, tmp_path, name):
     fitted = models[name]
     encoder = shipped.Encoder(written(tmp_path / "export", fitted))
     vectors = fitted.embed_queries(texts_of(TEXTS, fitted.query_views))
+    if "BM25F" in name:
+        assert any("+" in encoder.names[place] for place in encoder.vectors(TEXTS[2])[0])
 
     assert encoder.names == list(layout_of(fitted).words)
     for row, text in enumerate(TEXTS):
@@ -112,7 +114,7 @@ def test_words_are_those_of_the_tokenizer_in_every_script():
     assert list(shipped.tokenize(text)) == tokenize(text)
 
 
-@pytest.mark.parametrize("name", ["U'V + D", "BM25 + U'V", "LSI + TF-IDF"])
+@pytest.mark.parametrize("name", ["U'V + D", "BM25 + U'V", "BM25F + U'V", "LSI + TF-IDF"])
 @pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
 def test_javascript_makes_the_same_searches(models, tmp_path, name):
     path = written(tmp_path / "export", models[name])

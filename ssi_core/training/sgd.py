@@ -127,6 +127,11 @@ def memory_by_weight(pairs: Pairs) -> int:
     return 150 * len(pairs) if len(pairs) and np.ptp(pairs.weight) > 0 else 0
 
 
+def sorted_pairs_bytes(pairs: Pairs) -> int:
+    """Return the most bytes of `in_runs`."""
+    return 40 * len(pairs) + 4 * memory_by_weight(pairs)
+
+
 _MOST_PLACES = 1 << 24
 
 
@@ -230,7 +235,8 @@ class Sgd:
         ]
         drawn = max(int(group.settings.negatives) for group in groups.values())
         self._work = [_work(self.parameters.U.shape[1], words, drawn) for _ in range(threads)]
-        if self.groups[""].kernels.block:
+        first = self.groups[""].kernels
+        if first.block and first.form == "low_rank":
             pools = _pools(self.groups[""], words, threads)
             self._work = [w._replace(pool=p) for w, p in zip(self._work, pools, strict=True)]
 

@@ -36,6 +36,7 @@ MODELS = [
     Softmax(dimensions=150, **SHORT),
     WordPairs(buckets=500_000, **SHORT),
     WordPairs(form="dense", diagonal="none", **SHORT),
+    WordPairs(form="dense", diagonal="none", step="block", **SHORT),
 ]
 
 

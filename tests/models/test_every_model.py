@@ -47,6 +47,7 @@ _ROWS = {
     "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
     "word_pairs W": {"form": "dense", "initial": "identity", "diagonal": "none"} | PAIRS,
     "word_pairs W + I": {"form": "dense", "view": "sublinear:10", "diagonal_view": "raw"} | PAIRS,
+    "word_pairs W by blocks": {"form": "dense", "view": "sublinear:10", "step": "block"} | PAIRS,
     "word_pairs sparse": {"form": "sparse", "entries": 20, "round_budget": 500} | PAIRS,
     "word_pairs hashed + alpha I": {"diagonal": "alpha", "alpha_rate": 0.1, "buckets": 997} | PAIRS,
     "half_transductive": SMALL | {"functional_budget": 1000},

@@ -89,7 +89,8 @@ class Work(NamedTuple):
     and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "per_document":
     ``direction`` (N,). For `several`: ``direction``, and ``violating`` int64, a place for each d-.
     For `block`: ``direction``, ``words`` (words of the diagonal's view,), zeros, and ``pool``, a
-    `pooled.Pool`.
+    `pooled.Pool`. For `pair_runs` N is the number of words of documents: ``query``, ``documents``
+    and ``direction``.
     """
 
     query: Any

@@ -18,6 +18,7 @@ from ssi_core.kernels import jit, part, part_fast
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
 from ssi_core.kernels.training.block import sweep_in_blocks
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
+from ssi_core.kernels.training.pair_runs import sweep_in_runs
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.several import sweep_with
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Turn, Work
@@ -85,7 +86,8 @@ class Group(NamedTuple):
         stepped against together (`several`).
     block : bool
         Of a group of the form "low_rank" whose draw is one for all queries: pairs share the
-        documents d- of their block (`block`).
+        documents d- of their block (`block`). Of a group of a form of `pair_runs`, with any draw:
+        the rows of a query are met once for a run of its pairs.
     """
 
     form: str
@@ -110,6 +112,8 @@ def sweep_of(*groups: Group) -> Callable[[Sequence[Turn]], Taker]:
 @cache
 def kernel_of(group: Group) -> Callable[..., None]:
     """Return the sweep of one group, ``sweep(turn, steps)``; it has no entry from Python."""
+    if group.block and group.form != "low_rank":
+        return sweep_in_runs(group.form, group.diagonal, group.draw)
     if group.block:
         return sweep_in_blocks(group.diagonal, weighted=group.draw is draw_weighted)
     if group.several:

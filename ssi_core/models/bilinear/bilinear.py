@@ -17,7 +17,7 @@ from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.pooled import pool_bytes
 from ssi_core.models.bilinear.low_rank import LowRank
 from ssi_core.resources import Cost
-from ssi_core.training.sgd import memory_by_weight
+from ssi_core.training.sgd import sorted_pairs_bytes
 from ssi_core.types import Task
 
 
@@ -112,5 +112,5 @@ class Bilinear(LowRank):
         longest = int(np.diff(rows.indptr).max(initial=0))
         pool = pool_bytes(self.negatives, padded(self.dimensions), rows.shape[1], longest)
         # Pairs are sorted, and a product is kept of each.
-        pairs = 40 * len(task.train) + 4 * memory_by_weight(task.train)
+        pairs = sorted_pairs_bytes(task.train)
         return Cost(one.memory + threads * pool + pairs, one.disk)

@@ -19,6 +19,7 @@ from ssi_core.bounds import Count, Triples
 from ssi_core.estimator import Sizes
 from ssi_core.kernels.sparse import Csr, aligned_empty, padded
 from ssi_core.kernels.training.structs import Parameters
+from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear.pair_weights import (
     PairWeights,
@@ -36,7 +37,7 @@ from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import Columns, Inner, Vectors, Words
 from ssi_core.training import fitting
 from ssi_core.training.descend import descend, later
-from ssi_core.training.sgd import Sgd
+from ssi_core.training.sgd import Sgd, in_runs, sorted_pairs_bytes
 from ssi_core.types import BadInput, Task, Texts, Watch
 
 # A larger W takes longer to write at every validation than to train again after a break.
@@ -75,6 +76,11 @@ class WordPairs(Trained):
         Triples of each training between two cuts of a sparse W.
     buckets : int
         H, the number of weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``.
+    step : str
+        "triple": a step costs ``|q| |d|``, four times. "block": pairs of one query follow each
+        other, up to eight, and its rows of W are read and written once for them, in
+        ``2 |q|`` times the words of documents; what is tried of other documents costs next to
+        nothing. Made for whole texts, and for many ``negatives``; dense and sparse W only.
     others
         See `Trained`.
     """
@@ -86,6 +92,7 @@ class WordPairs(Trained):
     entries: Count = 100
     round_budget: Triples = 50_000
     buckets: Count = 1_000_000
+    step: Literal["triple", "block"] = "triple"
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
@@ -94,6 +101,8 @@ class WordPairs(Trained):
             raise ValueError("form='hashed' starts at zero and has no diagonal of its own")
         if self.zero_diagonal and self.initial == "identity":
             raise ValueError("initial='identity' with zero_diagonal=True")
+        if self.form == "hashed" and self.step == "block":
+            raise ValueError("step='block' with form='hashed': expected step='triple'")
 
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
         """Search the rate (alpha, margin), train with early stopping; a sparse W in rounds.
@@ -145,8 +154,10 @@ class WordPairs(Trained):
     def cost(self, task: Task, threads: int = 1) -> Cost:
         """Return the cost of a training; the load of each bucket of a hashed W is counted."""
         one = super().cost(task, threads)
-        loads = 8 * self.buckets if self.form == "hashed" else 0
-        return Cost(one.memory + loads, one.disk)
+        more = 8 * self.buckets if self.form == "hashed" else 0
+        if self.step == "block":
+            more += threads * 16 * task.documents.width(self.view) + sorted_pairs_bytes(task.train)
+        return Cost(one.memory + more, one.disk)
 
     def parameter_bytes(self, task: Task) -> int:
         """Return the size of W; a sparse one is dense at first."""
@@ -193,6 +204,8 @@ class _Training(Training[WordPairs]):
         if options.start is not None:
             _check_start(model, options.start)
         super().__init__(model, task, seed, options)
+        if model.step == "block":
+            self.data = in_runs(self.data)
         sides = (task.queries, task.documents)
         queries, documents = (texts.matrix(model.view).shape[1] for texts in sides)
         self._shape: tuple[int, int] = (queries, documents)
@@ -204,12 +217,17 @@ class _Training(Training[WordPairs]):
 
     def begin(self, settings: Mapping[str, Any]) -> Sgd:
         """Return a training at its start."""
-        W, nothing = self._initial(), aligned_empty(0, padded(1))
+        width = self._shape[1] if self.model.step == "block" else 1
+        W, nothing = self._initial(), aligned_empty(0, padded(width))
         parameters = Parameters(nothing, nothing, self.first_diagonal(settings), W)
         if isinstance(W, Csr):
             return self.sgd("sparse", parameters, settings)
         dense = "zero_diagonal" if self.model.zero_diagonal else "dense"
         return self.sgd("hashed" if W.ndim == 1 else dense, parameters, settings)
+
+    def kernels(self, form: str, diagonal: str) -> Kernels:
+        """Return the kernels of a form of W, which take triples or runs."""
+        return super().kernels(form, diagonal)._replace(block=self.model.step == "block")
 
     def settled(self, grid: Iterable[str]) -> dict[str, Any] | None:
         """Facts that a chain goes on from; None where ``start`` has no W that is only to be cut."""

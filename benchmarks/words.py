@@ -1,9 +1,10 @@
 """Searches by words alone, one query at a time: BM25 and BM25F beside tantivy and bm25s.
 
 News messages (or the generated encyclopedia), of which BM25F reads the subject as a title; queries
-are three words of a subject. *search* is text in, ids of ten documents out: `Searcher.search`,
-which shows the beginnings of the texts, too; tantivy's parser, searcher and ids; bm25s' tokenizer
-and `retrieve`. *ranking* is rows and scores alone, of queries that were read beforehand. CPU time.
+are three words of a subject. *search* is text in, ids of ten documents out: `Searcher.search`;
+tantivy's parser, searcher and ids; bm25s' tokenizer and `retrieve`. *ranking* is rows and scores
+alone, of queries that were read beforehand. *shown* is our search with the part of each text that
+has the words, which the others do not make, beside their search. CPU time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from benchmarks.tokenise import ARCHIVE, real_texts, sample_texts
 _K, _QUERIES, _ROUNDS = 10, 200, 5
 Both: TypeAlias = tuple[Callable[[str], list[str]], Callable[[str], object]]
 """A search and a ranking of a text."""
+_KINDS = {"search": 0, "ranking": 1}
 
 
 def _documents(directory: Path) -> list[dict[str, str]]:
@@ -43,7 +45,9 @@ def _queries(documents: list[dict[str, str]]) -> list[str]:
     return [str(one) for one in np.random.default_rng(0).choice(long, _QUERIES, replace=False)]
 
 
-def _ours(model: str, documents: list[dict[str, str]], queries: list[str], place: Path) -> Both:
+def _ours(
+    model: str, documents: list[dict[str, str]], queries: list[str], place: Path
+) -> tuple[Both, Callable[[str], object]]:
     import ssi_core as ssi
     from ssi_core.serving.searcher import open_searcher
 
@@ -55,10 +59,11 @@ def _ours(model: str, documents: list[dict[str, str]], queries: list[str], place
     fitted.index(docs, out=place / "model" / "index")
     searcher = open_searcher(place / "model")
     read = {text: searcher.embed(searcher.queries([text]), "query") for text in queries}
-    return (
-        lambda text: [hit.id for hit in searcher.search([text], _K, marked=False)[0].hits],
+    both = (
+        lambda text: [hit.id for hit in searcher.search([text], _K)[0].hits],
         lambda text: searcher.best(read[text], _K),
     )
+    return both, lambda text: [hit.snippet for hit in searcher.search([text], _K)[0].hits]
 
 
 def _tantivy(documents: list[dict[str, str]], queries: list[str], fields: list[str]) -> Both:
@@ -110,7 +115,7 @@ def rows() -> Iterator[Row]:
             "bm25f": (documents, {"tantivy": partial(_tantivy, fields=both)}),
         }
         for model, (texts, peers) in models.items():
-            ours = _ours(model, texts, queries, Path(name, model))
+            ours, shown = _ours(model, texts, queries, Path(name, model))
             for other, make in peers.items():
                 what = f"{model.upper()}, {len(texts):,} texts, singly / {other}"
                 try:
@@ -118,17 +123,24 @@ def rows() -> Iterator[Row]:
                 except PeerMissing as missing:
                     yield Row(what, "queries/s", goal=1, note=str(missing))
                     continue
-                yield from _compared(what, ours, theirs, queries)
+                for kind, of in _KINDS.items():
+                    yield _compared(f"{what}, {kind}", ours[of], theirs[of], queries, goal=1)
+                yield _compared(f"{what}, shown", shown, theirs[0], queries)
 
 
-def _compared(what: str, ours: Both, theirs: Both, queries: list[str]) -> Iterator[Row]:
-    for number, kind in enumerate(("search", "ranking")):
-        contestants = {
-            name: Contestant(partial(_each, of[number], queries), len(queries))
-            for name, of in (("ours", ours), ("theirs", theirs))
-        }
-        found = speeds(contestants, _ROUNDS)
-        yield row(f"{what}, {kind}", "queries/s", found["ours"], found["theirs"], goal=1)
+def _compared(
+    what: str,
+    ours: Callable[[str], object],
+    theirs: Callable[[str], object],
+    queries: list[str],
+    goal: float | None = None,
+) -> Row:
+    contestants = {
+        name: Contestant(partial(_each, ask, queries), len(queries))
+        for name, ask in (("ours", ours), ("theirs", theirs))
+    }
+    found = speeds(contestants, _ROUNDS)
+    return row(what, "queries/s", found["ours"], found["theirs"], goal=goal)
 
 
 def _each(ask: Callable[[str], object], queries: list[str]) -> None:

@@ -142,7 +142,9 @@ def check(
     champion = registry.champion(settings.name)
     model = f"models:/{settings.name}/{champion}" if champion else None
     directory = model and str(tracking.model_directory(model))
-    findings = check_data(corpus, before, directory, settings.all_limits())
+    same = before is not None and before.champion == (champion or "")
+    limits = settings.all_limits()
+    findings = check_data(corpus, before, directory, limits, same_model=same)
     if findings.problems:
         reason = f"{corpus} is not trained on: {'; '.join(findings.problems)}"
         report = f"## Stopped before the training\n\n{reason}\n"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache, wraps
 from operator import index
-from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints
 
 from ssi_core.remedies import spelled
 from ssi_core.types import BadInput
@@ -120,9 +120,11 @@ def whole(name: str, value: object, least: int = 1) -> int:
     Traceback (most recent call last):
     ValueError: k=0: expected at least 1
     """
-    if not isinstance(value, SupportsIndex):
-        raise ValueError(f"{name}={value!r}: expected a whole number")
-    if (number := index(value)) < least:
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"{name}={value!r}: expected a whole number") from None
+    if number < least:
         raise ValueError(f"{name}={number}: expected at least {least}")
     return number
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.format import open_memmap
 from scipy import sparse
 
-from ssi_core.arrays import load_array, load_csr, save_csr
+from ssi_core.arrays import LongCsr, load_array, load_csr, save_csr, with_data
 from ssi_core.kernels.sparse import csr
 from ssi_core.types import BadInput
 
@@ -54,3 +54,19 @@ def test_matrices_come_back_mapped(tmp_path):
         while getattr(bottom, "base", None) is not None:
             bottom = bottom.base
         assert isinstance(bottom, mmap.mmap)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, LongCsr])
+def test_other_numbers_stand_in_the_same_places(kind):
+    rng = np.random.default_rng(0)
+    rows = kind(sparse.random_array((5, 7), density=0.4, format="csr", dtype=np.float32, rng=rng))
+    before = rows.toarray()
+    made = with_data(rows, np.arange(rows.nnz, dtype=np.float64))
+    assert (type(made), made.shape, made.dtype) == (kind, (5, 7), np.float64)
+    assert np.shares_memory(made.indices, rows.indices)
+    expected = np.zeros((5, 7))
+    expected[np.repeat(np.arange(5), np.diff(rows.indptr)), rows.indices] = np.arange(rows.nnz)
+    assert np.array_equal(made.toarray(), expected)
+    assert np.array_equal(made[1:3].toarray(), expected[1:3])
+    made.data[:] = 9
+    assert np.array_equal(rows.toarray(), before)

@@ -31,7 +31,7 @@ from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
-from ssi_core.serving.searcher import Answer, languages_of
+from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
 from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
@@ -164,7 +164,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         """List the documents that are most related to a document, which is left out."""
         chosen = served(model)
         relating = chosen.related or chosen.searcher
-        return _results(await work(lambda: related_documents(relating, document, k)))
+        return _results(await work(lambda: shown(related_documents(relating, document, k))))
 
     @app.get("/neighbours")
     async def near(word: Q, k: K = 10, model: Which = "served") -> schemas.Neighbours:
@@ -197,7 +197,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
 
 def _results(answer: Answer, quoted: Summary | None = None) -> Response:
     """Write an answer once; what a handler returns otherwise is checked and copied before."""
-    hits = [schemas.Found(**vars(hit)) for hit in answer.hits]
+    hits = [schemas.Found(**hit.shown()) for hit in answer.hits]
     summary = None if quoted is None else schemas.Summary(**asdict(quoted))
     results = schemas.Results(results=hits, reason=answer.reason, summary=summary)
     return Response(results.model_dump_json(), media_type="application/json")

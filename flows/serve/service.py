@@ -18,7 +18,7 @@ from ssi_core.serving.changes import Changes
 from ssi_core.serving.examples import examples
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.related import related_in
-from ssi_core.serving.searcher import Searcher, open_searcher
+from ssi_core.serving.searcher import Searcher, open_searcher, shown
 from ssi_core.serving.trial import try_model
 from ssi_core.types import BadInput, Refused
 
@@ -193,7 +193,7 @@ class Service:
         related = None if place is None else LiveSearcher(open_searcher(place))
         for one in (searcher, related):
             if one is not None:  # Kernels compile with the first question, which is then nobody's.
-                one.search([one.index.titles[0]], 1)
+                shown(one.search([one.index.titles[0]], 1)[0])
         title = self._title(asked, directory, label_of(searcher.fitted.model))
         begin = tuple(examples(searcher))
         return Served(asked, directory, title, searcher, _now(), related=related, examples=begin)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from fastapi import HTTPException, Request
 
-from ssi_core.serving.searcher import Answer, Searcher
+from ssi_core.serving.searcher import Answer, Searcher, shown
 
 _WAITING = 256
 _TOGETHER = 64
@@ -171,7 +171,7 @@ def _answers(alike: _Alike, texts: Sequence[str]) -> list[Answer | Exception]:
     """Answer some texts together, or each by itself if that fails."""
     try:
         how = {"popularity": alike.popularity, "related": alike.related}
-        return list(alike.searcher.search(texts, alike.k, alike.language, **how))
+        return list(map(shown, alike.searcher.search(texts, alike.k, alike.language, **how)))
     except Exception as error:
         if len(texts) == 1:
             return [error]

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from flows.tracking import decisions
 from flows.training.frozen_sets import source_with_key
-from ssi_core.guests.monitoring.drift import Limits, Profile, changes, problems, profile
+from ssi_core.guests.monitoring.drift import (
+    Limits,
+    Profile,
+    changes,
+    problems,
+    profile,
+    profile_of_same,
+)
 from ssi_core.text.tokenizer import tokenize
 
 logger = logging.getLogger(__name__)
@@ -39,7 +46,12 @@ class DataCheck:
 
 
 def check_data(
-    source: str, before: decisions.Retraining | None, model: str | None, limits: Limits
+    source: str,
+    before: decisions.Retraining | None,
+    model: str | None,
+    limits: Limits,
+    *,
+    same_model: bool = False,
 ) -> DataCheck:
     """Look at data beside those of the retraining before.
 
@@ -53,13 +65,20 @@ def check_data(
         Directory of the champion's model.
     limits : Limits
         What is too much.
+    same_model : bool
+        The champion is that of the retraining before, so that what was noted of the same texts
+        holds.
     """
+    noted = _noted(before) if same_model and before is not None else None
+    if noted is not None and (both := profile_of_same(Path(source), noted)) is not None:
+        old, new = both
+        return DataCheck(new, _numbers(new, old), problems(new, old, limits))
     known = None if model is None else _words_of(Path(model))
     # Most texts are in both.
     split = cache(tokenize)
-    old = None if before is None else _profile_of(before, known, split)
-    new = profile(Path(source), known, like=old, split=split)
-    return DataCheck(new, _numbers(new, old), problems(new, old, limits))
+    earlier = None if before is None else _profile_of(before, known, split)
+    new = profile(Path(source), known, like=earlier, split=split)
+    return DataCheck(new, _numbers(new, earlier), problems(new, earlier, limits))
 
 
 def _profile_of(
@@ -71,12 +90,17 @@ def _profile_of(
     source = source_with_key(retraining.corpus, retraining.corpus_key)
     if source is not None:
         return profile(source, known, split=split)
-    noted = decisions.noted(retraining, PROFILE)
+    noted = _noted(retraining)
     logger.warning(
         "%s is gone, or is not what was trained on before: tonight is compared with %s",
         retraining.corpus,
         "nothing" if noted is None else "what was noted of it, without the map of its words",
     )
+    return noted
+
+
+def _noted(retraining: decisions.Retraining) -> Profile | None:
+    noted = decisions.noted(retraining, PROFILE)
     return None if noted is None else Profile.from_dict(noted)
 
 

@@ -103,6 +103,7 @@ def train_row(
     *,
     start: FittedModel | None = None,
     threads: int = 1,
+    queries: int | None = None,
     watch: Watch | None = None,
     measuring: Callable[[], None] | None = None,
 ) -> Trained:
@@ -124,6 +125,8 @@ def train_row(
         Gives the first values.
     threads : int
         Threads of the training; 1 repeats bit by bit.
+    queries : int or None
+        Test queries that are measured at most; None: as many as the table says.
     watch : callable or None
         Told of each point of the curve of the first fold.
     measuring : callable or None
@@ -154,15 +157,18 @@ def train_row(
             facts = {"facts": fitted.facts, "languages": fitted.languages}
         if measuring is not None:
             measuring()
-        reports.append(_measured(fitted, fold, table, threads))
+        most = min(filter(None, (queries, table.queries)), default=None)
+        reports.append(_measured(fitted, fold, table, threads, most))
     save_report(pooled(reports), out / _REPORT)
     facts |= {"curve": curve, "threads": attempt.threads, "usage": usage.so_far()}
     store.write_json(out / _FACTS, facts)
     return read_trained(out)
 
 
-def _measured(fitted: FittedModel, task: Task, table: Table, threads: int) -> Report:
-    how: dict[str, Any] = {"side": "test", "queries": table.queries, "threads": threads}
+def _measured(
+    fitted: FittedModel, task: Task, table: Table, threads: int, queries: int | None
+) -> Report:
+    how: dict[str, Any] = {"side": "test", "queries": queries, "threads": threads}
     if table.two_folds is None:
         return evaluate(fitted, task, **how)
     return two_folds(fitted.model.variants(fitted), task, table.two_folds, **how)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
-from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.arrays import ArraySpec, ArraySpecs, with_data
 from ssi_core.bounds import Share, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
@@ -73,10 +72,7 @@ class Bm25(Model):
             floors = np.repeat(floor, np.diff(counts.indptr))
             data = fitted.arrays["idf"][counts.indices] * (self.k1 + 1) * counts.data
             data /= floors + counts.data
-        data = data.astype(np.float32)
-        return Inner(
-            sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape), None
-        )
+        return Inner(with_data(counts, data.astype(np.float32)), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,13 @@ from ssi_core.text.fields import FIELDS, TEXT
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 
 
+def _nothing() -> None:
+    """Return what is not known."""
+
+
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found.
+    """A document that was found. What is shown of it is read when it is first asked for.
 
     Attributes
     ----------
@@ -43,11 +48,45 @@ class Hit:
     id: str
     title: str
     score: float
-    url: str | None = None
-    snippet: str | None = None
-    marks: tuple[tuple[int, int], ...] = ()
-    fields: tuple[str, ...] = ()
-    related: tuple[tuple[int, int], ...] = ()
+    # Defaults from factories are no attributes of the class, so that a missing one is asked for.
+    url: str | None = field(default_factory=_nothing)
+    snippet: str | None = field(default_factory=_nothing)
+    marks: tuple[tuple[int, int], ...] = field(default_factory=tuple)
+    fields: tuple[str, ...] = field(default_factory=tuple)
+    related: tuple[tuple[int, int], ...] = field(default_factory=tuple)
+
+    @classmethod
+    def unread(
+        cls, id: str, title: str, score: float, read: Callable[[], Mapping[str, Any]]
+    ) -> Hit:
+        """Return a hit whose other attributes ``read`` gives when one of them is asked for."""
+        hit = cls.__new__(cls)
+        state = hit.__dict__
+        state["id"], state["title"], state["score"], state["_read"] = id, title, score, read
+        return hit
+
+    def shown(self) -> dict[str, Any]:
+        """Return all attributes by their names, read by now."""
+        state = vars(self)
+        if (read := state.get("_read")) is not None:
+            state.update(read())
+            state.pop("_read", None)
+        return state
+
+    __getstate__ = shown
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Read what is shown of the document."""
+            state = self.shown() if name in _SHOWN else {}
+            if name not in state:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return state[name]
+
+
+_SHOWN = ("url", "snippet", "marks", "fields", "related")
+"""Attributes of a `Hit` that take the text of its document."""
 
 
 class Scores(Protocol):
@@ -164,17 +203,27 @@ class Ranked:
         self,
         row: int,
         score: float,
-        words: Mapping[str, float],
+        words: Callable[[], Mapping[str, float]],
         related: Mapping[str, float] = NOTHING,
     ) -> Hit:
         """Return a document that was found, with the part of its text that has weighed words."""
         names = self.ids[row], self.titles[row], score
         if self.passages is None:
             return Hit(*names)
-        passages = self.passages
+        return Hit.unread(*names, partial(self._read, self.passages, row, words, related))
+
+    def _read(
+        self,
+        passages: SupportsRows,
+        row: int,
+        words: Callable[[], Mapping[str, float]],
+        related: Mapping[str, float],
+    ) -> dict[str, Any]:
+        """Return what a `Hit` shows of a document."""
         document = self.recent.get(row, lambda: self._shown(row, passages[row]))
-        shown, having = document.snippet(words, related)
-        return Hit(*names, document.url, shown.text, shown.marks, having, shown.related)
+        shown, having = document.snippet(words(), related)
+        of_text = {"snippet": shown.text, "marks": shown.marks, "related": shown.related}
+        return {"url": document.url, **of_text, "fields": having}
 
     def _shown(self, row: int, passage: Passage) -> Shown:
         return Shown(self._fields(passage, row), passage.url)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,14 +52,26 @@ class Answer:
     reason: str | None = None
 
 
+def shown(answer: Answer) -> Answer:
+    """Return an answer whose hits have read what they show, for whoever has no time to read."""
+    for hit in answer.hits:
+        hit.shown()
+    return answer
+
+
 def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
     """Put raw texts into some views; each is its own title."""
     # An argument of a command can hold bytes that are no UTF-8.
     raw = [text.encode(errors="replace").decode() for text in raw]
-    # No document has this id, so that no model takes a query for a document of its own.
-    ids = pl.Series("id", [""] * len(raw), dtype=pl.String)
     titles = pl.Series("title", raw, dtype=pl.String)
-    return Texts(ids, titles, {name: view.transform(raw) for name, view in views.items()}, views)
+    matrices = {name: view.transform(raw) for name, view in views.items()}
+    return Texts(_no_ids(len(raw)), titles, matrices, views)
+
+
+@lru_cache(maxsize=8)
+def _no_ids(texts: int) -> pl.Series:
+    """Return ids that no document has, so that no model takes a query for one of its own."""
+    return pl.Series("id", [""] * texts, dtype=pl.String)
 
 
 def ranked_exactly(index: Index) -> Ranked:
@@ -77,6 +90,19 @@ class _How(NamedTuple):
     popularity: bool
     marked: bool
     related: bool
+
+
+class _Words:
+    """Words of a query and their `weights`, found when they are first asked for."""
+
+    def __init__(self, text: str, view: View) -> None:
+        self._text, self._view = text, view
+        self._found: dict[str, float] | None = None
+
+    def __call__(self) -> dict[str, float]:
+        if self._found is None:
+            self._found = weights(self._text, self._view)
+        return self._found
 
 
 class Searcher:
@@ -174,10 +200,7 @@ class Searcher:
         BadInput
             The model reads no texts in the language.
         """
-        known: dict[Side, list[str]] = {
-            "query": languages_of(self.fitted.query_views),
-            "document": languages_of(self.fitted.document_views),
-        }
+        known = self._languages
         for side, languages in known.items():
             if language is None or spoken(language) in languages:
                 return side
@@ -185,6 +208,14 @@ class Searcher:
             f"language {language!r}: the model reads queries in {', '.join(known['query'])} and "
             f"documents in {', '.join(known['document'])}. Ask in one of these."
         )
+
+    @cached_property
+    def _languages(self) -> dict[Side, list[str]]:
+        """Languages that are read on each side."""
+        return {
+            "query": languages_of(self.fitted.query_views),
+            "document": languages_of(self.fitted.document_views),
+        }
 
     def _answer(self, queries: Texts, how: _How) -> list[Answer]:
         vectors = self.embed(queries, how.side)
@@ -272,8 +303,8 @@ class Searcher:
         self, text: str, how: _How, best: Sequence[Found], query: Vectors | None
     ) -> Answer:
         view = next(iter(self.views(how.side).values()))
-        words = weights(text if how.marked else "", view) if best else {}
-        beside = {} if query is None else self._related(query, words, best)
+        words = _Words(text if how.marked else "", view)
+        beside = {} if query is None or not best else self._related(query, words(), best)
         shown = ((self.ranked[one.part], one, beside.get(one, NOTHING)) for one in best)
         hits = tuple(part.hit(one.row, one.score, words, related) for part, one, related in shown)
         return Answer(hits, None if hits else NO_DOCUMENT)
@@ -353,7 +384,9 @@ def weights(text: str, view: View) -> dict[str, float]:
     if not isinstance(view, TextView) or not words:
         return kind(dict.fromkeys(words, 1.0))
     columns, _ = next(view.in_order([text.encode(errors="replace")]))
-    idf = np.where(columns >= 0, view.idf[columns], view.idf.max())
+    idf = view.idf[columns]
+    if (unknown := columns < 0).any():
+        idf[unknown] = view.idf.max()
     return kind(zip(words, idf.tolist(), strict=True))
 
 

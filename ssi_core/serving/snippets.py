@@ -6,6 +6,7 @@ import re
 from bisect import bisect
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 from threading import Lock
 from types import MappingProxyType
@@ -64,8 +65,7 @@ def snippet_of(source: Searchable, words: Mapping[str, float], width: int = WIDT
     """Return the `snippet` of a text that may be asked for again."""
     text = source.text
     words = _heavy(words, lambda: stems_of(text))
-    wide = len(UNSPACED_LETTER.findall(text[:WIDTH])) > len(text[:WIDTH]) // 3
-    width = width // 2 if wide else width
+    width = _narrow(text, width)
     matches = source.occurrences(words)
     first, last = _best(matches, words, width)
     begin = _begin(text, first, last, width)
@@ -74,6 +74,27 @@ def snippet_of(source: Searchable, words: Mapping[str, float], width: int = WIDT
     shift = len(before) - begin
     marks = _merged([(a + shift, b + shift) for a, b, _ in matches if begin <= a and b <= end])
     return Snippet(before + text[begin:end] + (_CUT if end < len(text) else ""), marks)
+
+
+def beginning(text: str) -> Snippet:
+    r"""Return the `snippet` of a text for no word, for which only its beginning is read.
+
+    >>> beginning("An old\n car.")
+    Snippet(text='An old car.', marks=(), related=())
+    """
+    first = " ".join(text[: 4 * WIDTH].split())
+    if len(first) <= WIDTH:
+        first = " ".join(text.split())
+    end = _end(first, 0, 0, _narrow(first, WIDTH))
+    return Snippet(first[:end] + (_CUT if end < len(first) else ""), ())
+
+
+def _narrow(text: str, width: int) -> int:
+    """Return half of the width for a text whose letters are twice as wide."""
+    start = text[:WIDTH]
+    if start.isascii():
+        return width
+    return width // 2 if len(UNSPACED_LETTER.findall(start)) > len(start) // 3 else width
 
 
 class Shown:
@@ -87,17 +108,33 @@ class Shown:
         Its address.
     """
 
-    __slots__ = ("_ends", "_headings", "_short", "_stems", "_text", "url")
-
     def __init__(self, fields: Mapping[str, str], url: str | None = None) -> None:
-        self.url = url
-        self._text, self._headings = searchable(fields[TEXT]), fields[HEADINGS]
-        self._short = Searchable(SEPARATOR.join(fields[name] for name in SHORT))
-        self._ends = list(accumulate(len(fields[name]) + len(SEPARATOR) for name in SHORT))
-        self._stems: list[tuple[str, str]] | None = None
+        self.url, self._fields = url, fields
+        self._size = sum(map(len, fields.values()))
 
     def __len__(self) -> int:
-        return len(self._text.text) + len(self._short.text)
+        """Return the characters of its fields."""
+        return self._size
+
+    @cached_property
+    def _beginning(self) -> Snippet:
+        return beginning(self._fields[TEXT])
+
+    @cached_property
+    def _text(self) -> Searchable:
+        return searchable(self._fields[TEXT])
+
+    @cached_property
+    def _short(self) -> Searchable:
+        return Searchable(SEPARATOR.join(self._fields[name] for name in SHORT))
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(self._fields[name]) + len(SEPARATOR) for name in SHORT))
+
+    @cached_property
+    def _stems(self) -> list[tuple[str, str]]:
+        return stems_of(f"{self._text.text}\n{self._short.text}")
 
     def snippet(
         self, words: Mapping[str, float], related: Mapping[str, float] = NOTHING
@@ -119,30 +156,27 @@ class Shown:
         >>> Shown(fields).snippet({"car": 1.0})
         (Snippet(text='An old car', marks=((7, 10),), related=()), ('title', 'text'))
         """
-        words = _heavy(words, self._stemmed)
+        if not words and not related:
+            return self._beginning, ()
+        words = _heavy(words, lambda: self._stems)
         shown, having = snippet_of(self._text, words), self._having(words)
         if shown.marks:
             having.append(TEXT)
         elif HEADINGS in having:
             shown = max(
-                (snippet(heading, words) for heading in self._headings.split("\n")),
+                (snippet(heading, words) for heading in self._fields[HEADINGS].split("\n")),
                 key=lambda one: len(one.marks),
             )
         if not related:
             return shown, tuple(having)
         if not shown.marks:
-            shown = snippet_of(self._text, _heavy(related, self._stemmed))
+            shown = snippet_of(self._text, _heavy(related, lambda: self._stems))
             return Snippet(shown.text, (), shown.marks), tuple(having)
         return shown._replace(related=_beside(shown, related)), tuple(having)
 
     def _having(self, words: Collection[str]) -> list[str]:
         places = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
         return [name for position, name in enumerate(SHORT) if position in places]
-
-    def _stemmed(self) -> list[tuple[str, str]]:
-        if self._stems is None:
-            self._stems = stems_of(f"{self._text.text}\n{self._short.text}")
-        return self._stems
 
 
 def _beside(shown: Snippet, related: Mapping[str, float]) -> tuple[tuple[int, int], ...]:

@@ -19,7 +19,7 @@ from ssi_core import cache, store
 from ssi_core.code import digest_of
 from ssi_core.garbage import collect_seldom
 from ssi_core.models import load_model
-from ssi_core.serving.searcher import index_of, model_in, open_searcher
+from ssi_core.serving.searcher import index_of, model_in, open_searcher, shown
 from ssi_core.types import BadInput
 
 _SECONDS = 900.0
@@ -108,7 +108,7 @@ def main(directory: Path, index: Path | None = None) -> int:
             load_model(model_in(directory))
             return 0
         searcher = open_searcher(directory, index)
-        answer = searcher.search([searcher.index.titles[0]], 10)[0]
+        answer = shown(searcher.search([searcher.index.titles[0]], 10)[0])
         if not all(math.isfinite(hit.score) for hit in answer.hits):
             raise BadInput(f"{directory}: it gives scores that are not finite. Train it again.")
     except BadInput as error:

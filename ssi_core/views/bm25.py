@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ssi_core.arrays import with_data
 from ssi_core.types import Float64, TextMatrix
 from ssi_core.views.statistics import Statistics
 
@@ -58,5 +59,4 @@ def scaled(rows: TextMatrix, scale: Float64) -> TextMatrix:
 
 def with_weights(rows: TextMatrix, weights: Float64) -> TextMatrix:
     """Return rows with other weights of their words, rounded to float32."""
-    data = weights.astype(np.float32)
-    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+    return with_data(rows, weights.astype(np.float32))

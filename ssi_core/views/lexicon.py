@@ -219,4 +219,7 @@ class Lexicon:
     def _words_in(self, ids: Int32) -> int:
         words = self._word_of[ids]
         several = -1 - words[words < 0]
-        return len(words) - len(several) + int(np.diff(self._more_ends)[several].sum())
+        if not len(several):
+            return len(words)
+        sizes = self._more_ends[several + 1] - self._more_ends[several]
+        return len(words) - len(several) + int(sizes.sum())

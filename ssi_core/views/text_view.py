@@ -153,8 +153,11 @@ class TextView:
             weigh_side(counts, self.statistics, self.weighting, self.side)
             for counts in self._counter.counts([fields.take(text, names) for text in texts])
         ]
+        if len(blocks) == 1:
+            return blocks[0]
         nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
-        return blocks[0] if len(blocks) == 1 else sparse.vstack([nothing, *blocks], format="csr")
+        rows: TextMatrix = sparse.vstack([nothing, *blocks], format="csr")
+        return rows
 
     def _short(self, texts: Sequence[str]) -> TextMatrix:
         """Count the words of the short fields, each in columns of its own."""

@@ -153,6 +153,8 @@ def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:
     -------
     CSR float32 (n, ``weighting.width(words)``), sorted indices, no stored zeros
     """
+    if str(weighting) == COUNTS and counts.dtype == np.float32:
+        return counts
     values = counts.data.astype(np.float64)
     if weighting.kind == COUNTS:
         kept = np.ones(len(values), np.bool_)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import overload
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
+from ssi_core.arrays import with_data
 from ssi_core.types import Int32, Int64, TextMatrix
 from ssi_core.views.lexicon import Lexicon
 
@@ -91,6 +93,8 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
     CSR float32 (len(indptr) - 1, width), sorted indices
     """
     kept = (columns >= 0) & (columns < width)
+    if len(indptr) == 2:
+        return _one_row(columns[kept], counts[kept], width)
     ends = np.concatenate([[0], np.cumsum(kept)])
     matrix = sparse.csr_array(
         (counts[kept].astype(np.float32), columns[kept], ends[indptr].astype(np.int32)),
@@ -98,3 +102,16 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
     )
     matrix.sort_indices()
     return matrix
+
+
+def _one_row(columns: Int32, counts: Int32, width: int) -> TextMatrix:
+    order = columns.argsort()
+    row = with_data(_no_word(width), counts[order].astype(np.float32))
+    row.indices, row.indptr = columns[order], np.array([0, len(columns)], np.int32)
+    return row
+
+
+@lru_cache(maxsize=64)
+def _no_word(width: int) -> TextMatrix:
+    nothing = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32)
+    return sparse.csr_array(nothing, shape=(1, width))

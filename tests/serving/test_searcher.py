@@ -167,3 +167,15 @@ def test_a_word_of_no_weight_makes_no_query_known():
     texts = Texts(ids, ids.alias("title"), {"counts": rows}, used)
 
     assert known(texts).tolist() == [False, True, False]
+
+
+def test_a_word_that_no_view_knows_is_as_heavy_as_the_heaviest():
+    view = views()["counts"]
+    idf = dict(zip(WORDS, view.idf.tolist(), strict=True))
+    assert module.weights("road zebra Car", view) == {
+        "road": idf["road"],
+        "zebra": max(idf.values()),
+        "car": idf["car"],
+    }
+    assert module.weights("moon", view) == {"moon": idf["moon"]}
+    assert view.idf.tolist() == list(idf.values())

@@ -1,7 +1,8 @@
 """What a result shows: the part of a text with the words of the query, and the address."""
 
+import copy
 import zlib
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -13,8 +14,9 @@ from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.passages import LONGEST, Passages, write_passages
-from ssi_core.serving.searcher import Searcher
-from ssi_core.serving.snippets import WIDTH, Recent, Shown, snippet
+from ssi_core.serving.ranked import Hit
+from ssi_core.serving.searcher import Searcher, shown
+from ssi_core.serving.snippets import WIDTH, Recent, Shown, beginning, snippet
 from ssi_core.text.fields import SHORT, TEXT
 from ssi_core.text.occurrences import Stemmed
 from ssi_core.types import BadInput
@@ -192,6 +194,53 @@ def test_a_text_that_unpacks_to_more_than_any_document_is_refused(tmp_path):
 
 def made(text):
     return Shown({TEXT: text} | dict.fromkeys(SHORT, ""))
+
+
+@given(st.text(alphabet="ab \n\t.京1", max_size=600), st.integers(0, 5))
+def test_a_beginning_is_the_part_for_no_word(text, times):
+    for whole in (text * times, "b" * WIDTH + " \n" * 1200 + text, "b" * 237 + text):
+        assert beginning(whole) == snippet(whole, {})
+        assert made(whole).snippet({}) == (snippet(whole, {}), ())
+
+
+def test_a_hit_reads_what_it_shows_when_that_is_asked_for():
+    read, whole = [], Hit("a", "Car", 1.5, "https://x", "a car", ((2, 5),), ("text",), ((0, 1),))
+    shown = {name: getattr(whole, name) for name in ("url", "snippet", "marks", "fields")}
+
+    def unread():
+        def parts():
+            read.append(1)
+            return {**shown, "related": whole.related}
+
+        return Hit.unread("a", "Car", 1.5, parts)
+
+    hit = unread()
+    assert (hit.id, hit.title, hit.score, read) == ("a", "Car", 1.5, [])
+    assert hit.snippet == "a car"
+    assert (hit.url, hit.marks, hit.fields) == (whole.url, whole.marks, whole.fields)
+    assert (hit.related, read) == (whole.related, [1])
+    assert unread() == whole
+    assert hash(unread()) == hash(whole)
+    assert repr(unread()) == repr(whole)
+    assert asdict(unread()) == asdict(whole)
+    assert replace(unread(), url=None) == replace(whole, url=None)
+    assert vars(copy.deepcopy(unread())) == unread().shown() == vars(whole)
+    with pytest.raises(AttributeError, match="no attribute 'text'"):
+        unread().text  # noqa: B018
+
+
+def test_a_search_reads_no_text_before_it_is_asked_for(tmp_path, monkeypatch):
+    ours = searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS))
+    read, take = [], Passages.__getitem__
+    monkeypatch.setattr(
+        Passages, "__getitem__", lambda self, row: read.append(row) or take(self, row)
+    )
+    hits = ours.search(["Car?"], 9)[0].hits
+    assert [hit.id for hit in hits]
+    assert not read
+    assert hits[0].snippet == TEXTS[int(hits[0].id.removeprefix("d"))]
+    assert len(read) == 1
+    assert len(shown(ours.search(["Car?"], 9)[0]).hits) == len(set(read)) > 1
 
 
 def test_what_was_shown_last_is_kept_as_far_as_it_is_short(monkeypatch):

@@ -5,7 +5,10 @@ import signal
 import pytest
 
 from ssi_core.serving import trial
+from ssi_core.serving.index import build_index
 from ssi_core.types import BadInput
+from tests.seals import reseal
+from tests.serving.models import TEXTS, documents, random_models, write_parts
 
 
 def test_a_model_that_crashes_is_refused(tmp_path, monkeypatch):
@@ -55,3 +58,17 @@ def _script(directory, line):
     path.write_text(f"#!/bin/sh\nexec 2>/dev/null\n{line}\n")
     path.chmod(0o755)
     return path
+
+
+def test_texts_that_are_damaged_are_found_before_a_model_is_served(tmp_path, capsys):
+    fitted = random_models(0)[0]
+    texts = write_parts(tmp_path / "texts", TEXTS, [None] * len(TEXTS))
+    fitted.save(tmp_path / "model")
+    index, of = tmp_path / "index", documents(dict(fitted.document_views))
+    build_index(fitted, of, index, parents={}, texts=texts)
+    assert trial.main(tmp_path / "model", index) == 0
+    packed = index / "passages" / "packed.npy"
+    packed.write_bytes(packed.read_bytes()[:128] + b"\xff" * (packed.stat().st_size - 128))
+    reseal(index)
+    assert trial.main(tmp_path / "model", index) == trial._BAD
+    assert "is damaged" in capsys.readouterr().out

@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core import files, integrity, store
+from ssi_core.code import digest_of
 from ssi_core.collection import CLICK, INGEST, LINK, TRANSLATION, open_collection
 from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
 from ssi_core.guests.monitoring.cooccurrence import WordMap, distance, word_map
@@ -181,11 +182,29 @@ def profile(
     )
 
 
+def profile_of_same(path: Path, noted: Profile) -> tuple[Profile, Profile] | None:
+    """Return a noted profile and that of data, for which no text is read; None: texts differ.
+
+    Parameters
+    ----------
+    noted : Profile
+        By the vocabulary that the data are to be profiled by.
+    """
+    like = replace(noted, together=_NO_MAP)
+    source = open_collection(path)
+    parts = [part for side in source.sides for part in source.parts(side)]
+    return (like, profile(path, like=like)) if _digest(path, parts) == noted.texts else None
+
+
+_NO_MAP = WordMap((), np.zeros((0, 0), np.float32))
+"""Of the same texts; it is at no distance from itself."""
+
+
 def _digest(collection: Path, parts: Sequence[Path]) -> str:
-    """Return the digest of some files of a collection, by those of its manifest."""
+    """Return the digest of some files of a collection, by its manifest, and of what reads them."""
     known = integrity.read_manifest(collection, store.MANIFEST, INGEST)["files"]
     names = [part.relative_to(collection).as_posix() for part in parts]
-    return store.key_of("texts", {}, {name: known[name][1] for name in names})
+    return store.key_of("texts", {}, {name: known[name][1] for name in names}, digest_of(profile))
 
 
 def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:

@@ -1,5 +1,6 @@
 """The data of a retraining beside those of the one before."""
 
+import json
 from types import SimpleNamespace
 
 from flows.training import checks
@@ -26,3 +27,22 @@ def test_a_text_that_both_have_is_split_once(tmp_path, monkeypatch):
     assert len(split) == len(set(split)) == len(set(texts)) + 1
     assert found.seen == profile(new, like=profile(old))
     assert found.numbers["drift/documents_before"] == len(texts)
+
+
+def test_no_text_is_read_that_the_same_champion_was_asked_about(tmp_path, monkeypatch):
+    texts, links = topical()
+    old = write_corpus(tmp_path / "old", texts, links)
+    new = write_corpus(tmp_path / "new", texts, links[1:])
+    other = write_corpus(tmp_path / "other", ["a new text", *texts[1:]], links)
+    before = SimpleNamespace(corpus=str(old), corpus_key=store.read(old).key)
+    note = json.loads(json.dumps(profile(old, ["car"]).to_dict()))
+    monkeypatch.setattr(checks.decisions, "noted", lambda retraining, name: note)
+    monkeypatch.setattr(checks, "_words_of", lambda model: ["car"])
+    whole = check_data(str(new), before, "model", Limits())
+    changed = check_data(str(other), before, "model", Limits())
+    assert check_data(str(other), before, "model", Limits(), same_model=True) == changed
+    monkeypatch.setattr(checks, "tokenize", None)
+    found = check_data(str(new), before, "model", Limits(), same_model=True)
+    assert found == whole
+    assert found.numbers["drift/change_of_map"] == 0
+    assert found.numbers["drift/links_before"] == found.numbers["drift/links"] + 1

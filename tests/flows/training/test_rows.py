@@ -10,7 +10,7 @@ import pytest
 
 from flows import environment, tracking
 from flows.cli import cli
-from flows.training import board
+from flows.training import board, rows
 from flows.training.rows import how_of, run_row
 from ssi_core.command.verb import run as ssi
 from ssi_core.evaluation.evaluate import evaluate
@@ -22,7 +22,7 @@ from ssi_core.selection.two_folds import two_folds
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import Diverged
 from ssi_core.types import BadInput, Inapplicable
-from tests.corpora import write_collection
+from tests.corpora import topical, write_collection, write_corpus
 from tests.seals import reseal
 
 pytestmark = pytest.mark.trains
@@ -299,3 +299,27 @@ def test_a_schedule_by_the_clock_is_not_reproducible(settings, tag):
     parts = [{"model": "bilinear", **settings}, {"model": "tfidf"}]
     chosen = Row("both", "best_of", "pairs", parameters={"parts": parts})
     assert how_of([1], row)["reproducible"] == how_of([1], chosen)["reproducible"] == tag
+
+
+@pytest.mark.usefixtures("mlflow_root")
+def test_a_part_of_a_training_is_validated_and_measured_less(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "QUERIES_OF_PART", 2)
+    build_task(write_corpus(tmp_path / "corpus", *topical()), tmp_path / "task", words="all")
+    (tmp_path / "trained.toml").write_text(TRAINED.replace("epoch = 250", "epoch = 50"))
+
+    def trained(comparison, *part):
+        given = str(tmp_path / "trained.toml"), "U'V", tmp_path / "task", 0, comparison, 1
+        run = run_row(*given, *part)
+        steps = tracking.client().get_metric_history(run, "val/rank_loss")
+        return run, [one.step for one in steps], tracking.run_report(run).per_query
+
+    whole, steps, every = trained("whole")
+    assert steps[:5] == [0, 50, 100, 150, 200]
+    for part in ((500, None), (None, whole)):
+        assert len(trained(f"not a part {part}", *part)[2]) == len(every) > 2
+    run, steps, some = trained("part", 500, whole)
+    assert steps == list(range(0, 501, 100))
+    assert tracking.client().get_run(run).data.params["epoch"] == "100"
+    assert len(some) == 2
+    assert set(some["id"]) < set(every["id"])
+    assert trained("small part", 100, whole)[1] == [0, 50, 100]

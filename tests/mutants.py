@@ -57,6 +57,7 @@ TESTS_OF = {
 """Folders of tests whose name does not follow from the room's."""
 OVER_ALL = ("tests/flows/test_interface.py", "tests/test_defaults.py")
 """Tests of all of the code, which read it and run no line: options, defaults, public names."""
+OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True)
@@ -266,12 +267,25 @@ def fate(
         file.write_text(source, encoding="utf-8")
     outcome, by = "survived", "the seconds are over" if "seconds are over" in words else ""
     if code not in (0, 5):
-        failed = re.search(r"^(?:FAILED|ERROR) ((?:tests|ssi_core)/.+?)(?: - .*)?$", words, re.M)
-        by = failed[1] if failed else "out of time" if code is None else "collection"
-        again = [by] if failed else tests if code is None else []
-        fails_anyway = again and run_tests(tree, again, seconds, as_python)[0] != 0
-        outcome = "not decided" if fails_anyway else "found"
+        outcome, by = "found", (failed(words) or [OUT_OF_TIME if code is None else "collection"])[0]
+        if by == OUT_OF_TIME and run_tests(tree, tests, seconds, as_python)[0] != 0:
+            outcome = "not decided"
     return Fate(outcome, by, round(time.monotonic() - began, 1))
+
+
+def failed(words: str) -> list[str]:
+    """Return the tests, or files of tests, that pytest says have failed."""
+    return re.findall(r"^(?:FAILED|ERROR) ((?:tests|ssi_core)/.+?)(?: - .*)?$", words, re.MULTILINE)
+
+
+def fail_anyway(tree: Path, tests: set[str]) -> set[str]:
+    """Return those of tests that fail without a change."""
+    again, broken = sorted(tests), set[str]()
+    while again:
+        now = failed(run_tests(tree, again, 3600)[1])
+        broken |= {test for test in again if test in now}
+        again = again[again.index(now[0]) + 1 :] if now and now[0] in again else []
+    return broken
 
 
 def by_whom(record: dict[str, object]) -> str:
@@ -331,8 +345,12 @@ def main() -> None:
             last[mutant] = {"seed": seed, "commit": commit, **asdict(mutant), **asdict(result)}
             with chosen.out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(last[mutant], ensure_ascii=False) + "\n")
+        broken = fail_anyway(tree, {by for each in last.values() if "/" in (by := str(each["by"]))})
     finally:
         shutil.rmtree(tree, ignore_errors=True)
+    for record in last.values():
+        if record["by"] in broken:
+            record["outcome"] = "not decided"
     for mutant, record in last.items():
         if record["outcome"] != "found":
             place = f"{record['outcome']}: {mutant.path}:{mutant.line}"

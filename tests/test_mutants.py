@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests import mutants
+from tests import mutants, reach
 
 SOURCE = """
 from typing import TYPE_CHECKING
@@ -78,7 +78,35 @@ def test_a_change_that_no_test_notices_survives(tree):
 def test_a_test_that_fails_without_the_change_decides_nothing(tree):
     test = tree / "tests/rooms/test_area.py"
     test.write_text(test.read_text().replace("12", "13"))
-    assert mutants.fate(tree, mutant(9, "width + 4"), TESTS, 60).outcome == "not decided"
+    assert mutants.fail_anyway(tree, {f"{TESTS[0]}::test_area"}) == {f"{TESTS[0]}::test_area"}
+
+
+def test_tests_are_asked_in_their_order(tree):
+    test = tree / TESTS[0]
+    test.write_text("def test_a():\n    assert 0\n\n\ndef test_b():\n    assert 0\n")
+    for first, second in ("ab", "ba"):
+        names = [f"{TESTS[0]}::test_{name}" for name in (first, second)]
+        assert mutants.failed(mutants.run_tests(tree, names, 60)[1]) == names[:1]
+    assert mutants.fail_anyway(tree, {*names}) == {*names}
+
+
+def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
+    path, other = "ssi_core/rooms/area.py", f"{TESTS[0]}::test_other"
+    (tree / path).write_text(SOURCE + "\n\ndef half(width):\n    return width / 2\n")
+    with (tree / TESTS[0]).open("a") as file:
+        file.write(
+            "\n\ndef test_other():\n    import ssi_core.rooms.area as one\n    one.half(3)\n"
+        )
+    monkeypatch.setattr(reach, "ROOT", tree)
+    monkeypatch.setattr(reach, "KEPT", tree / "kept")
+    reach.durations.cache_clear(), reach.contexts.cache_clear()
+    reach.measure("rooms", ["tests/rooms"])
+    area = f"{TESTS[0]}::test_area"
+    assert reach.tests_of(path, 9, False) == {area}
+    assert reach.tests_of(path, 8, False) == {area}, "a default"
+    assert reach.tests_of(path, 13, False) == {other}
+    assert reach.tests_of(path, 5, False) == {area, other}, "a line of the module"
+    reach.durations.cache_clear(), reach.contexts.cache_clear()
 
 
 @pytest.mark.parametrize("always", [False, True])

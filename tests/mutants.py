@@ -1,10 +1,10 @@
 """Mutants: one small change of the code each, which the tests of its room should notice.
 
 Places are drawn by a seed over all files, by their lines of code; an operator of cosmic-ray changes
-one place in a copy of the tree. The tests nearest to the file run on each of them first; those of
-other rooms that import it, of the interface and of its room on those that are left. A test that
-fails, or does not end in time, must pass without the change. A kernel that is changed is compiled
-anew.
+one place in a copy of the tree. The tests of its room that run the changed line are asked first,
+the cheapest before the others, then those over all of the code, then those of other rooms, for so
+many seconds, until one fails (tests/reach.py says which run a line). A test that fails, or does not
+end in time, must pass without the change. A kernel that is changed runs as Python, then compiled.
 
     python -m tests.mutants --number 150 --out mutants.jsonl
 
@@ -20,6 +20,7 @@ import os
 import random
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.house import lines_of_code, room_of
+from tests import reach
 
 ROOT = Path(__file__).parents[1]
 UNUSED = (
@@ -53,11 +55,9 @@ TESTS_OF = {
     "ssi_core/sample": "tests/sample",
 }
 """Folders of tests whose name does not follow from the room's."""
-CONTRACTS = {
-    "": "tests/flows/test_interface.py",
-    "ssi_core/models": "tests/docs/test_reference.py",
-}
-"""Beginning of a path -> tests over registries, which declare the interface of what it holds."""
+OVER_ALL = ("tests/flows/test_interface.py", "tests/test_defaults.py")
+"""Tests of all of the code, which read it and run no line: options, defaults, public names."""
+OUT_OF_TIME = "out of time"
 
 
 @dataclass(frozen=True)
@@ -160,37 +160,50 @@ def draw(number: int, seed: int) -> list[Mutant]:
     return list(drawn.values())
 
 
-def nearest(path: str) -> list[list[str]]:
-    """Return the tests to run for a file: those that import it, those of its room; or else all.
+def of_room(path: str, test: str) -> bool:
+    """Return whether a test, or a file of tests, is of the room of a file of the code."""
+    room, file = room_of(Path(path)), Path(test.split("::")[0])
+    folder = Path(TESTS_OF.get(room, f"tests/{room.removeprefix('ssi_core/')}"))
+    if room in ("ssi_core", "flows"):  # files that are in no room
+        folder = Path("tests" if room == "ssi_core" else "tests/flows")
+        return file.parent == folder or imported(path, file.as_posix())
+    single = Path(f"tests/test_{Path(room).name}.py")
+    return folder in file.parents or file == single or Path(room) in file.parents
 
-    Those of the room that import it come first, then those that import it elsewhere, then those of
-    the interface.
-    """
-    file = Path(path)
-    module = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
-    parent, _, name = module.rpartition(".")
-    imports = re.compile(
+
+def imported(path: str, test: str) -> bool:
+    """Return whether a file of tests imports a file of the code."""
+    module = ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
+    parent, _, name = map(re.escape, module.rpartition("."))
+    imports = (
         rf"import {re.escape(module)}\b|from {re.escape(module)} import"
-        rf"|from {re.escape(parent)} import [^\n]*\b{re.escape(name)}\b"
+        rf"|from {parent} import [^\n]*\b{name}\b"
     )
-    room = room_of(file)
-    folder = ROOT / TESTS_OF.get(room, f"tests/{room.removeprefix('ssi_core/')}")
-    alone = room in ("ssi_core", "flows")  # files that are in no room
-    tests = sorted((ROOT / "tests").rglob("test_*.py"))
-    importing = [test for test in tests if imports.search(test.read_text(encoding="utf-8"))]
-    importing.sort(key=lambda test: test.stem != f"test_{file.stem}")
-    close = [test for test in importing if alone or folder in test.parents]
-    elsewhere = [test for test in importing if test not in close]
-    stages = [[test.relative_to(ROOT).as_posix() for test in tests] for tests in (close, elsewhere)]
-    stages.append([test for start, test in CONTRACTS.items() if path.startswith(start)])
-    single = ROOT / f"tests/test_{Path(room).name}.py"
-    if not alone:
-        inner = folder / "/".join(file.parts[len(Path(room).parts) : -1])
-        found = [each for each in (inner, folder, single) if each.exists()]
-        stages += [[each.relative_to(ROOT).as_posix()] for each in found]
-    return [stage for n, stage in enumerate(stages) if stage and stage not in stages[:n]] or [
-        ["tests"]
-    ]
+    return re.search(imports, (ROOT / test).read_text(encoding="utf-8")) is not None
+
+
+def asked(mutant: Mutant, as_python: bool) -> list[str]:
+    """Return the tests to ask: those of the room that run the line, over all, and elsewhere.
+
+    Where no run was seen, as of a compiled kernel, those that import the file are asked, or else
+    those of the room.
+    """
+    if as_python:
+        return reach.cheapest(reach.tests_of(mutant.path, mutant.line, True) or ())
+    measured = {test.split("::")[0] for test in reach.durations()}
+    everywhere = sorted((ROOT / "tests").rglob("test_*.py"))
+    files = [test.relative_to(ROOT).as_posix() for test in everywhere]
+    found = reach.tests_of(mutant.path, mutant.line, False)
+    if found is None:
+        found, measured = set(), set()
+    found |= {test for test in files if test not in measured and imported(mutant.path, test)}
+    own = [test for test in reach.cheapest(found) if of_room(mutant.path, test)]
+    if not own and not any(of_room(mutant.path, test) for test in measured):
+        own = [test for test in files if of_room(mutant.path, test)]
+    likely = f"test_{Path(mutant.path).stem}.py"
+    own.sort(key=lambda test: test.endswith(".py") and Path(test).name != likely)
+    overall = [test for test in OVER_ALL if test not in own]
+    return [*own, *overall, *(test for test in reach.cheapest(found) if test not in own)]
 
 
 def copy_of_the_tree() -> Path:
@@ -212,50 +225,89 @@ def copy_of_the_tree() -> Path:
     return tree
 
 
-def run_tests(tree: Path, tests: list[str], seconds: float) -> tuple[int | None, str]:
-    """Run tests until one fails; return pytest's exit code, None if out of time, and its words."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", *tests]
+def run_tests(
+    tree: Path, tests: list[str], seconds: float, as_python: bool = False
+) -> tuple[int | None, str]:
+    """Run tests in their order until one fails, or for so many seconds of the processor.
+
+    Return pytest's exit code, None if it did not end, and its words.
+    """
+    listed = tree / ".asked"
+    listed.write_text("\n".join(tests), encoding="utf-8")
+    files = list(dict.fromkeys(test.split("::")[0] for test in tests))
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider"]
     # New bytecode is known by the size and the second of its source, which a change may not alter.
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, timeout=seconds, capture_output=True, text=True
-        )
-    except subprocess.TimeoutExpired:
-        return None, ""
-    return done.returncode, done.stdout + done.stderr
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SSI_ASK": str(listed),
+        "SSI_ASK_SECONDS": str(seconds),
+    }
+    if as_python:
+        environment["NUMBA_DISABLE_JIT"] = "1"
+    limit = f"ulimit -t {2 * seconds + 10:.0f}; exec timeout {10 * seconds + 50:.0f} "
+    command = ["bash", "-c", limit + shlex.join([*command, "-p", "tests.reach", *files])]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    out_of_time = done.returncode in (124, 137, -9, -24, 152)
+    return None if out_of_time else done.returncode, done.stdout + done.stderr
 
 
-def fate(tree: Path, mutant: Mutant, tests: list[str], seconds: float) -> Fate:
+def fate(
+    tree: Path, mutant: Mutant, tests: list[str], seconds: float, as_python: bool = False
+) -> Fate:
     """Change the copy, run tests, and put the file back."""
     began = time.monotonic()
     file = tree / mutant.path
     source = file.read_text(encoding="utf-8")
     try:
         file.write_text(mutated(source, mutant.operator, mutant.occurrence), encoding="utf-8")
-        code, words = run_tests(tree, tests, seconds)
+        code, words = run_tests(tree, tests, seconds, as_python)
     finally:
         file.write_text(source, encoding="utf-8")
-    outcome, by = "survived", ""
+    outcome, by = "survived", "the seconds are over" if "seconds are over" in words else ""
     if code not in (0, 5):
-        failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", words, re.MULTILINE)
-        by = failed[1] if failed else "out of time" if code is None else "collection"
-        again = [by] if failed else tests if code is None else []
-        fails_anyway = again and run_tests(tree, again, seconds)[0] != 0
-        outcome = "not decided" if fails_anyway else "found"
+        outcome, by = "found", (failed(words) or [OUT_OF_TIME if code is None else "collection"])[0]
+        if by == OUT_OF_TIME and run_tests(tree, tests, seconds, as_python)[0] != 0:
+            outcome = "not decided"
     return Fate(outcome, by, round(time.monotonic() - began, 1))
 
 
+def failed(words: str) -> list[str]:
+    """Return the tests, or files of tests, that pytest says have failed."""
+    return re.findall(r"^(?:FAILED|ERROR) ((?:tests|ssi_core)/.+?)(?: - .*)?$", words, re.MULTILINE)
+
+
+def fail_anyway(tree: Path, tests: set[str]) -> set[str]:
+    """Return those of tests that fail without a change."""
+    again, broken = sorted(tests), set[str]()
+    while again:
+        now = failed(run_tests(tree, again, 3600)[1])
+        broken |= {test for test in again if test in now}
+        again = again[again.index(now[0]) + 1 :] if now and now[0] in again else []
+    return broken
+
+
+def by_whom(record: dict[str, object]) -> str:
+    """Return the outcome of a record, and for what was found, whose test did."""
+    path, by = str(record["path"]), str(record["by"])
+    if record["outcome"] != "found":
+        return str(record["outcome"])
+    if by.split("::")[0] in OVER_ALL:
+        return "over all"
+    return "elsewhere" if "/" in by and not of_room(path, by) else "of the room"
+
+
 def table(records: list[dict[str, object]]) -> Table:
-    """Return mutants by room: run, found, survived."""
+    """Return mutants by room: run, found by whose tests, survived."""
     counts: dict[str, Counter[str]] = {}
     for record in records:
-        counts.setdefault(room_of(Path(str(record["path"]))), Counter())[
-            str(record["outcome"])
-        ] += 1
-    shown = Table("room", *(f"{head:>11}" for head in ("run", "found", "survived", "not decided")))
+        room = room_of(Path(str(record["path"])))
+        counts.setdefault(room, Counter())[by_whom(record)] += 1
+    kinds = ("of the room", "over all", "elsewhere", "survived", "not decided")
+    shown = Table("room", *(f"{head:>11}" for head in ("run", *kinds)))
     for room, of in [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]:
-        cells = (of.total(), of["found"], of["survived"], of["not decided"])
+        cells = (of.total(), *(of[kind] for kind in kinds))
         shown.add_row(room, *(f"{cell:>11}" for cell in cells))
     return shown
 
@@ -265,7 +317,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--number", type=int, default=150, help="Number of mutants.")
     parser.add_argument("--seed", type=int, help="Seed of the draw. Default: a new one.")
-    parser.add_argument("--seconds", type=float, default=900, help="Limit of one run of tests.")
+    parser.add_argument("--seconds", type=float, default=90, help="Of tests, for each mutant.")
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"), help="File of results.")
     chosen = parser.parse_args()
     seed = secrets.randbelow(2**31) if chosen.seed is None else chosen.seed
@@ -281,25 +333,24 @@ def main() -> None:
         if (record["seed"], record["commit"]) == (seed, commit):
             last[Mutant(**{name: record[name] for name in of_mutant})] = record
     drawn = draw(chosen.number, seed)
-    stages = {mutant: nearest(mutant.path) for mutant in drawn}
     tree = copy_of_the_tree()
     try:
-        for stage in range(max(map(len, stages.values()))):
-            for mutant in track(drawn, f"mutants, tests {stage + 1}", console=console):
-                before = last.get(mutant, {"stage": -1, "outcome": "survived"})
-                settled = before["outcome"] == "found" or before["stage"] >= stage  # type: ignore[operator]
-                if settled or stage >= len(stages[mutant]):
-                    continue
-                result = fate(tree, mutant, stages[mutant][stage], chosen.seconds)
-                record = {"seed": seed, "commit": commit, "stage": stage}
-                record |= {**asdict(mutant), **asdict(result)}
-                if before["outcome"] == "not decided" and result.outcome == "survived":
-                    record["outcome"] = "not decided"
-                last[mutant] = record
-                with chosen.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        for mutant in track(drawn, "mutants", console=console):
+            if mutant in last:
+                continue
+            kernel = asked(mutant, as_python=True) if "/kernels/" in mutant.path else []
+            result = fate(tree, mutant, kernel, chosen.seconds, True) if kernel else None
+            if result is None or result.outcome != "found":
+                result = fate(tree, mutant, asked(mutant, False), chosen.seconds)
+            last[mutant] = {"seed": seed, "commit": commit, **asdict(mutant), **asdict(result)}
+            with chosen.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(last[mutant], ensure_ascii=False) + "\n")
+        broken = fail_anyway(tree, {by for each in last.values() if "/" in (by := str(each["by"]))})
     finally:
         shutil.rmtree(tree, ignore_errors=True)
+    for record in last.values():
+        if record["by"] in broken:
+            record["outcome"] = "not decided"
     for mutant, record in last.items():
         if record["outcome"] != "found":
             place = f"{record['outcome']}: {mutant.path}:{mutant.line}"

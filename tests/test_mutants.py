@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from tests import mutants
+from tests import mutants, reach
 
 SOURCE = """
 from typing import TYPE_CHECKING
@@ -45,6 +47,7 @@ def tree(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         (folder / "__init__.py").touch()
     (tmp_path / "ssi_core/__init__.py").touch()
+    shutil.copy(mutants.ROOT / "tests/reach.py", tmp_path / "tests")
     (room / "area.py").write_text(SOURCE)
     test = "from ssi_core.rooms.area import area\n\n\ndef test_area():\n    assert area({}) == {}\n"
     (tests / "test_area.py").write_text(test.format(3, 12))
@@ -75,14 +78,42 @@ def test_a_change_that_no_test_notices_survives(tree):
 def test_a_test_that_fails_without_the_change_decides_nothing(tree):
     test = tree / "tests/rooms/test_area.py"
     test.write_text(test.read_text().replace("12", "13"))
-    assert mutants.fate(tree, mutant(9, "width + 4"), TESTS, 60).outcome == "not decided"
+    assert mutants.fail_anyway(tree, {f"{TESTS[0]}::test_area"}) == {f"{TESTS[0]}::test_area"}
+
+
+def test_tests_are_asked_in_their_order(tree):
+    test = tree / TESTS[0]
+    test.write_text("def test_a():\n    assert 0\n\n\ndef test_b():\n    assert 0\n")
+    for first, second in ("ab", "ba"):
+        names = [f"{TESTS[0]}::test_{name}" for name in (first, second)]
+        assert mutants.failed(mutants.run_tests(tree, names, 60)[1]) == names[:1]
+    assert mutants.fail_anyway(tree, {*names}) == {*names}
+
+
+def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
+    path, other = "ssi_core/rooms/area.py", f"{TESTS[0]}::test_other"
+    (tree / path).write_text(SOURCE + "\n\ndef half(width):\n    return width / 2\n")
+    with (tree / TESTS[0]).open("a") as file:
+        file.write(
+            "\n\ndef test_other():\n    import ssi_core.rooms.area as one\n    one.half(3)\n"
+        )
+    monkeypatch.setattr(reach, "ROOT", tree)
+    monkeypatch.setattr(reach, "KEPT", tree / "kept")
+    reach.durations.cache_clear(), reach.contexts.cache_clear()
+    reach.measure("rooms", ["tests/rooms"])
+    area = f"{TESTS[0]}::test_area"
+    assert reach.tests_of(path, 9, False) == {area}
+    assert reach.tests_of(path, 8, False) == {area}, "a default"
+    assert reach.tests_of(path, 13, False) == {other}
+    assert reach.tests_of(path, 5, False) == {area, other}, "a line of the module"
+    reach.durations.cache_clear(), reach.contexts.cache_clear()
 
 
 @pytest.mark.parametrize("always", [False, True])
 def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always):
     test = tree / TESTS[0]
-    waits = "import time\n    time.sleep(600 if area(3) != 12 or ALWAYS else 0)"
+    waits = "while area(3) != 12 or ALWAYS:\n        pass"
     body = f"ALWAYS = {always}\n\n\ndef test_area():\n    {waits}\n"
     test.write_text(f"from ssi_core.rooms.area import area\n\n{body}")
-    fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 15)
+    fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 0)
     assert (fate.outcome, fate.by) == ("not decided" if always else "found", "out of time")

@@ -59,6 +59,7 @@ def test_p_is_that_of_the_test_asked_for(rows, test, by):
     a, b = (rows[label][0].per_query["map"].to_numpy() for label in ("plain", "same"))
     assert verdict.test == test
     assert verdict.p == by(a, b)
+    assert verdict.p_t == paired_t(a, b)
 
 
 def test_seeds_are_averaged_query_by_query_whatever_their_order():
@@ -160,6 +161,7 @@ def test_a_claim_of_no_difference_is_judged_by_its_margin(rows):
     assert verdicts[1].p == paired_beyond(values["good"], values["plain"], 0.03)
     # One family: none of the four is the same test.
     assert verdicts[1].p_adjusted == pytest.approx(min(4 * verdicts[1].p, 1), abs=1e-12)
+    assert [verdict.p_t is None for verdict in verdicts] == [True, True, True, False]
     assert not verdicts[0].bound
     assert str(claims[0]) == "plain no different from same within 0.03 in map"
 

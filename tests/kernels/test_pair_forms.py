@@ -31,7 +31,7 @@ def weights(buckets, step, q, d):
 
 @pytest.mark.parametrize(
     ("buckets", "step"),
-    [(1, PRIME), (7, PRIME), (29, PRIME), (31, PRIME), (1009, PRIME), (WORDS**2, WORDS)],
+    [*((n, PRIME) for n in (1, 7, 29, 31, 61, 127, 257, 509, 1009)), (WORDS**2, WORDS)],
 )
 def test_score_and_step_agree_with_the_naive_twin(buckets, step):
     rng = np.random.default_rng(buckets)

@@ -67,6 +67,13 @@ def test_what_is_no_time_is_quarantined(text):
     assert quarantined["category"].to_list() == ["timestamp_unknown"]
 
 
+@pytest.mark.parametrize("column", COLUMNS)
+def test_what_is_null_is_quarantined(column):
+    believed, quarantined = judge([{column: None}])
+    assert len(believed) == 0
+    assert quarantined["category"][0].startswith(column)
+
+
 def test_clicks_are_yes_or_no_in_any_case():
     words = [*YES, *NO, " TRUE ", "No"]
     believed, _ = judge([{"clicked": word} for word in words])

@@ -312,6 +312,9 @@ def test_what_holds_no_click_says_what_it_holds(shoes, tmp_path):
     path.write_text(json.dumps(event("search", "q1")) + "\n")
     with pytest.raises(BadInput, match="1 action 'search'"):
         ingest("ubi", [path], tmp_path / "out", documents=shoes)
+    (tmp_path / "zz.jsonl").write_bytes(path.read_bytes())
+    with pytest.raises(BadInput, match=r"/ubi\.jsonl: no click"):
+        ingest("ubi", [path, tmp_path / "zz.jsonl"], tmp_path / "out", documents=shoes)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match=r"no file there is \.ndjson"):
         ingest("ubi", [tmp_path / "empty"], tmp_path / "out", documents=shoes)

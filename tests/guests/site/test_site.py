@@ -209,7 +209,7 @@ def test_of_a_long_page_the_beginning_is_kept_for_snippets(tmp_path):
     (folder / "long.md").write_text(f"# Long\n\n{'word ' * 5000} finally [s](index.md)")
     index = SiteIndex(ssi.site(folder, tmp_path / "search").path)
     [(page, _)] = index.rank("finally")
-    assert len(index.pages[page][2]) == writing.LONGEST
+    assert len(index.pages[page][2]) == 8000
 
 
 def test_what_is_no_search_of_a_site_is_refused(tmp_path):

@@ -66,6 +66,20 @@ def test_the_table_is_computed(base):
     assert by_label[BASELINE]["means"]["rougesu_plain"] == pytest.approx(np.mean(values))
 
 
+def test_what_is_kept_of_texts_is_not_taken_for_others():
+    asked = questions()[0]
+    other = Question(
+        "g9", asked.query, ("A quiet evening came. Global warming went on.",), "", False
+    )
+    row = Summariser("tfidf", "word")
+    summaries, expected = module.Prepared(None), []
+    for question in (asked, other, asked):
+        alone = module.Prepared(None).summary(row, question, 12)
+        assert summaries.summary(row, question, 12) == alone
+        expected.append(alone)
+    assert expected[0] != expected[1]
+
+
 def test_what_a_row_chose_is_the_best_that_it_tried(base):
     result = compare(questions(), base, words=12)
     for row in result["rows"]:

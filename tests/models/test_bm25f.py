@@ -1,5 +1,6 @@
 """BM25F beside a twin written from the papers, and the settings that validation chooses."""
 
+import json
 import math
 from itertools import combinations
 
@@ -23,6 +24,7 @@ from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.fields import FIELDS, split
 from ssi_core.text.tokenizer import tokenize
 from tests.fielded import word, write_fielded
+from tests.seals import reseal
 
 RNG = np.random.default_rng(0)
 
@@ -226,6 +228,20 @@ def test_settings_are_kept_by_a_saved_model_and_by_a_part(asked, place, tmp_path
     settings = sum_.arrays["part_1_settings"]
     np.testing.assert_array_equal(settings, fit.arrays["settings"])
     assert fit.facts["chosen"]["url"] == 1.0
+
+
+def test_a_model_that_was_saved_before_there_were_phrases_has_none(task, place, tmp_path):
+    fit = Bm25F(phrases=(0.0,)).fit(task, RNG)
+    fit.save(tmp_path)
+    parameters = json.loads((tmp_path / "model.json").read_text())["parameters"]
+    del parameters["phrases"]
+    reseal(tmp_path, "model.json", parameters=parameters)
+    again = load_model(tmp_path)
+    assert again.model == fit.model
+    raw = documents_of(open_collection(place))
+    queries = [f"title3 {word(1003)}", word(3001)]
+    np.testing.assert_array_equal(scored(again, raw, queries), scored(fit, raw, queries))
+    assert (scored(Bm25F().fit(task, RNG), raw, queries) > scored(fit, raw, queries)).any()
 
 
 def test_raw_documents_have_the_vectors_of_the_task(task, place):

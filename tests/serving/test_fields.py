@@ -177,7 +177,12 @@ def test_words_that_stand_together_in_a_name_are_a_part_of_their_own(docs, task,
     if beside:
         parts = ({"model": "bm25f", "phrases": (2.0,)}, *beside)
         ranker = ssi.Ranker("mixture", parts=parts, betas=(1.0,))
-    index = ranker.fit(task).index(docs)
+    fitted = ranker.fit(task)
+    asked = f"about {word(NUMBERS['title'] + 4)}"
+    other = ssi.read([{"id": "new", "title": asked, "text": f"{asked}, too"}], language="en")
+    [phrase] = filter(is_phrase, fitted.index(other).explain(asked, "new").parts)
+    assert dict(phrase.fields) == {"title": None}
+    index = fitted.index(docs)
     for first, field in (("about", "title"), ("history", "headings")):
         asked = f"{word(NUMBERS[field] + 3)} {first}"
         explained = index.explain(asked, "d3")

@@ -185,7 +185,7 @@ def learn(documents: Documents, *, budget: int = BUDGET, seed: int = 0) -> Learn
         task = None
     chosen: dict[str, Any] = {"latent": 0.0}
     latent = None
-    fields = Bm25F(phrases=(0.0,))
+    fields = Bm25F()
     if task is not None:
         part, mixed = _chosen(task, budget, seed)
         fields = _fixed(part)
@@ -289,7 +289,7 @@ class _Judge:
 def _fixed(fitted: FittedModel) -> Bm25F:
     """Return the model that has the chosen settings as its only ones."""
     chosen: dict[str, Any] = {name: (value,) for name, value in settings_of(fitted).items()}
-    return Bm25F(**chosen, phrases=(0.0,))
+    return Bm25F(**chosen)
 
 
 def _latent(mixed: FittedModel, texts: pl.DataFrame) -> Latent:

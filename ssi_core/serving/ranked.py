@@ -71,7 +71,7 @@ class Hit:
         if (read := state.get("_read")) is not None:
             state.update(read())
             state.pop("_read", None)
-        return state
+        return dict(state)
 
     __getstate__ = shown
 

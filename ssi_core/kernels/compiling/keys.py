@@ -95,6 +95,8 @@ def _type(kind: types.Type) -> object:
 
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, np.dtype, type(None), type(Ellipsis))
 _KNOWN = frozenset({"builtins", "math", "numpy", "numba"})
+_KERNELS = "ssi_core.kernels."
+"""Package whose sources are part of a build."""
 
 
 def _value(value: Any, seen: dict[int, int]) -> object:
@@ -122,7 +124,7 @@ def _name(value: Any) -> object:
     is_module = isinstance(value, ModuleType)
     module = value.__name__ if is_module else getattr(value, "__module__", None)
     name = "module" if is_module else getattr(value, "__qualname__", None)
-    known = f"{module}".split(".")[0] in _KNOWN or f"{module}.".startswith(f"{__package__}.")
+    known = f"{module}".split(".")[0] in _KNOWN or f"{module}.".startswith(_KERNELS)
     if name is None or not known:
         raise NoKey(f"a value of {type(value)}")
     return module, name

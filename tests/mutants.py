@@ -55,8 +55,12 @@ TESTS_OF = {
     "ssi_core/sample": "tests/sample",
 }
 """Folders of tests whose name does not follow from the room's."""
-OVER_ALL = ("tests/flows/test_interface.py", "tests/test_defaults.py")
-"""Tests of all of the code, which read it and run no line: options, defaults, public names."""
+OVER_ALL = (
+    "tests/flows/test_interface.py",
+    "tests/test_defaults.py",
+    "tests/docs/test_reference.py",
+)
+"""Tests of all of the code, which run no line of it: options, defaults, names, settings."""
 OUT_OF_TIME = "out of time"
 
 

@@ -343,11 +343,12 @@ def test_a_page_that_is_nested_too_deep_is_counted(tmp_path):
         (tmp_path / "site" / f"{depth}.html").write_text(text)
         quoted = f"before\n\n{'> ' * depth}deep\n\nafter"
         (tmp_path / "site" / f"{depth}.md").write_text(quoted)
+    (tmp_path / "site/0.md").write_text("whole")
     with attempt():
         artefact = ingest("folder", tmp_path / "site", tmp_path / "out")
     assert artefact.skipped["page_cut_where_nested_too_deep"] == 2
     texts = open_collection(artefact.path).documents.collect().sort("id")["text"]
-    assert texts.to_list() == [*["before\ndeep\nafter"] * 2, *["before"] * 2]
+    assert texts.to_list() == ["whole", *["before\ndeep\nafter"] * 2, *["before"] * 2]
 
 
 @pages

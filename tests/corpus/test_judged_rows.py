@@ -70,6 +70,9 @@ def test_damaged_files_of_discernatron_are_named(tmp_path):
         read_judged(discernatron(tmp_path / "lost", **lost))
     with pytest.raises(BadInput, match=f"{PAGES}: no column page_title_api"):
         read_judged(discernatron(tmp_path / "bare", **{PAGES: "page_id\n7\n"}))
+    quoted = {QUERIES: 'query_id\tquery\n1\t"Babe" on dvd\n'}
+    with pytest.raises(BadInput, match=f"{QUERIES}: line 2: .* expected after"):
+        read_judged(discernatron(tmp_path / "quoted", **quoted))
     (tmp_path / "lost" / PAGES).unlink()
     with pytest.raises(BadInput, match=f"lost: {PAGES} missing"):
         read_judged(tmp_path / "lost")

@@ -495,6 +495,7 @@ def test_a_scale_beyond_four_is_brought_to_it_and_the_grades_are_kept(trec):
     artefact = ingest_trec(trec)
     assert judged_pairs(artefact.path)["grade"].to_list() == [10, 0, 5]
     assert artefact.counts["gains"] == {"0": 0, "5": 2, "10": 4}
+    assert artefact.counts["judgements_not_relevant"] == 1
     assert read_judgements(open_collection(artefact.path))["grade"].to_list() == [4, 0, 2]
     (trec / "qrels").write_text("51 0 FT911-3 nan\n")
     with pytest.raises(BadInput, match="line 1 is '51 0 FT911-3 nan', expected a query"):

@@ -1,7 +1,7 @@
 """The interface is what its file says, and what the help says; settings cannot change."""
 
 import re
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -76,6 +76,13 @@ def test_a_bound_is_taken_and_what_lies_beyond_is_refused():
                 kind.convert(str(outside), param, context)
             checked += 1
     assert checked > 100
+
+
+def test_settings_are_given_by_name():
+    classes = {one for verb in verbs() for one in command_of(verb).settings if is_dataclass(one)}
+    assert len(classes) > 40
+    for one in classes:
+        assert [field.name for field in fields(one) if not field.kw_only] == [], one
 
 
 def files():

@@ -1,6 +1,7 @@
 """Objectives beside the model's own, within one language: one diagonal, the same two maps."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,12 +10,14 @@ from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.bilinear.low_rank import further
 from ssi_core.models.bilinear.multi_task import MultiTask
 from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.models.combined.best_of import BestOf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import by_weight, excluded
+from ssi_core.types import Inapplicable
 from tests.corpora import topical, write_named
 from tests.kernels.test_sweep import naive_splitmix
 
@@ -193,3 +196,11 @@ def test_validation_of_the_queries_that_are_asked_chooses_the_mix(tasks):
     assert losses[0] != losses[1]
     assert fit.model.auxiliary == parts[int(np.argmin(losses))]["auxiliary"]
     assert "auxiliary = " in fit.facts["choice"]
+
+
+@pytest.mark.parametrize(("train", "valid"), [(0, 0), (0, 3), (3, 0)])
+def test_a_task_beside_needs_pairs_to_learn_from_and_to_validate_on(train, valid):
+    other = SimpleNamespace(train=range(train), valid=range(valid))
+    task = SimpleNamespace(path="links", auxiliary={"titles": other})
+    with pytest.raises(Inapplicable, match=f"{train} pairs to learn from and {valid} to validate"):
+        further(task, "auxiliary", "titles")

@@ -106,4 +106,5 @@ def _rows(path: Path, *columns: str) -> Iterator[tuple[int, dict[str, str]]]:
                     raise BadInput(f"{path}: line {reader.line_num} is too short. {_RESTORE}")
                 yield reader.line_num, row
         except csv.Error as error:
-            raise BadInput(f"{path}: line {reader.line_num}: {error}. {_RESTORE}") from None
+            at = reader.reader.line_num  # that of the other is of the row before
+            raise BadInput(f"{path}: line {at}: {error}. {_RESTORE}") from None

@@ -162,7 +162,14 @@ def test_texts_come_from_a_corpus_and_a_table(tmp_path, rows):
     assert len(ads) == 50, "ads that were never shown are candidates, too"
     assert set(ads["language"]) == {"de"}
 
+    known = tmp_path / "known.tsv"
+    known.write_text(table.read_text().replace("number\tsays", "docid\tcontent"))
+    form = logs.form(columns=columns, documents={"language": "de"})
+    guessed = ingest(tmp_path, rows, form, queries=corpus, documents=known, out="known")
+    assert open_collection(guessed.path).documents.collect().equals(ads)
+
     rows[5]["ad"] = "a99"
+    form = logs.form(columns=columns, documents={"id": "number", "text": "says", "language": "de"})
     again = ingest(tmp_path, rows, form, queries=corpus, documents=table, out="again")
     assert again.skipped["row_document_unknown"] == 1
     assert quarantine(again)["reason"].to_list() == ["ad: 'a99' is no id of ads.tsv"]

@@ -23,6 +23,12 @@ def base(wiki):
     return ConceptBase.of(wiki)
 
 
+def test_pages_that_are_read_are_told(wiki):
+    said = []
+    ConceptBase.of(wiki, progress=lambda *step: said.append(step))
+    assert (0.0, f"0 of {len(made.PAGES)} pages") in said
+
+
 def titles(base, text, least=0.05):
     return [base.titles[row] for row in base.wikify(text.lower().split(), least)]
 

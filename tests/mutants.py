@@ -251,7 +251,7 @@ def run_tests(
     }
     if as_python:
         environment["NUMBA_DISABLE_JIT"] = "1"
-    limit = f"ulimit -t {2 * seconds + 10:.0f}; exec timeout {10 * seconds + 50:.0f} "
+    limit = f"ulimit -t {2 * seconds + 6:.0f}; exec timeout {10 * seconds + 60:.0f} "
     command = ["bash", "-c", limit + shlex.join([*command, "-p", "tests.reach", *files])]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
     out_of_time = done.returncode in (124, 137, -9, -24, 152)

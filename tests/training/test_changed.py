@@ -1,6 +1,5 @@
 """The rows that a sweep says it changed, of which alone a checkpoint writes."""
 
-import numpy as np
 import pytest
 
 from ssi_core.models.base import FitOptions

@@ -201,8 +201,7 @@ class Sgd:
     Parameters
     ----------
     groups : mapping
-        Name -> group; the first, whose name is "", is judged. The others' names begin those of
-        their arrays and measures.
+        Name -> group; the first, "", is judged. Other names begin those of arrays and measures.
     words : int
         Width of the widest view.
     threads : int

@@ -310,10 +310,13 @@ def table(records: list[dict[str, object]]) -> Table:
         room = room_of(Path(str(record["path"])))
         counts.setdefault(room, Counter())[by_whom(record)] += 1
     kinds = ("of the room", "over all", "elsewhere", "survived", "not decided")
-    shown = Table("room", *(f"{head:>11}" for head in ("run", *kinds)))
+    shown = Table(box=None)
+    shown.add_column("room", no_wrap=True)
+    for head in ("run", *kinds):
+        shown.add_column(head, justify="right")
     for room, of in [*sorted(counts.items()), ("all", sum(counts.values(), Counter[str]()))]:
         cells = (of.total(), *(of[kind] for kind in kinds))
-        shown.add_row(room, *(f"{cell:>11}" for cell in cells))
+        shown.add_row(room, *map(str, cells))
     return shown
 
 

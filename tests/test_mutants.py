@@ -19,6 +19,14 @@ def area(width: int | None = 2) -> int | None:
     return width * 4
 """
 
+HALF = """
+
+def half(width):
+    if width < 0:
+        return 0
+    return width / 2
+"""
+
 TESTS = ["tests/rooms/test_area.py"]
 
 
@@ -91,21 +99,23 @@ def test_tests_are_asked_in_their_order(tree):
 
 
 def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
-    path, other = "ssi_core/rooms/area.py", f"{TESTS[0]}::test_other"
-    (tree / path).write_text(SOURCE + "\n\ndef half(width):\n    return width / 2\n")
+    path = "ssi_core/rooms/area.py"
+    area, other, third = (f"{TESTS[0]}::test_{name}" for name in ("area", "other", "third"))
+    (tree / path).write_text(SOURCE + HALF)
     with (tree / TESTS[0]).open("a") as file:
-        file.write(
-            "\n\ndef test_other():\n    import ssi_core.rooms.area as one\n    one.half(3)\n"
-        )
+        for name, width in (("other", 3), ("third", -3)):
+            file.write(f"\n\ndef test_{name}():\n    from ssi_core.rooms.area import half\n")
+            file.write(f"    half({width})\n")
     monkeypatch.setattr(reach, "ROOT", tree)
     monkeypatch.setattr(reach, "KEPT", tree / "kept")
     reach.durations.cache_clear(), reach.contexts.cache_clear()
     reach.measure("rooms", ["tests/rooms"])
-    area = f"{TESTS[0]}::test_area"
     assert reach.tests_of(path, 9, False) == {area}
     assert reach.tests_of(path, 8, False) == {area}, "a default"
-    assert reach.tests_of(path, 13, False) == {other}
-    assert reach.tests_of(path, 5, False) == {area, other}, "a line of the module"
+    assert reach.tests_of(path, 13, False) == {other, third}
+    assert reach.tests_of(path, 14, False) == {third}
+    assert reach.tests_of(path, 15, False) == {other}
+    assert reach.tests_of(path, 5, False) == {area, other, third}, "a line of the module"
     reach.durations.cache_clear(), reach.contexts.cache_clear()
 
 

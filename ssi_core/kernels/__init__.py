@@ -47,7 +47,11 @@ def part(function: F) -> F:
 
 
 def part_fast(function: F) -> F:
-    """Compile what only kernels call, as `part`, with reductions that may be reordered."""
+    """Compile what only kernels call, as `part`, with reductions that may be reordered.
+
+    A product that is used twice may be fused in one caller and not in the next: what reduces
+    nothing is a `part`.
+    """
     return _without_entry(cast(F, keep(numba.njit(**_PART, fastmath=_FAST)(function))))
 
 

@@ -75,7 +75,7 @@ def free_document(parameters: Parameters, data: Data, work: Work, d: int, slot: 
     return dot(work.query, parameters.V[d])
 
 
-@part_fast
+@part
 def free_direction(parameters: Parameters, work: Work, p: int, n: int) -> None:
     """Keep ``v+ - v-`` as the direction of U."""
     v = parameters.V
@@ -83,7 +83,7 @@ def free_direction(parameters: Parameters, work: Work, p: int, n: int) -> None:
         work.direction[r] = v[p, r] - v[n, r]
 
 
-@part_fast
+@part
 def free_vectors_step(parameters: Parameters, work: Work, p: int, n: int, rate: np.float32) -> None:
     """``v+ += rate U q``, ``v- -= rate U q``."""
     v = parameters.V

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit, part, part_fast
+from ssi_core.kernels import jit, part
 from ssi_core.kernels.sparse import contains, dot, gather, scatter
 from ssi_core.kernels.training.block import sweep_in_blocks
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
@@ -225,7 +225,7 @@ def _both(diagonal_step: Callable[..., None]) -> Callable[..., None]:
     return step
 
 
-@part_fast
+@part
 def _add_difference(work: Work, weight: np.float32) -> None:
     """Add ``weight second (d+ - d-)`` to the direction of U."""
     for r in range(work.direction.shape[0]):

@@ -77,7 +77,9 @@ def measure(part: str, tests: list[str]) -> None:
     if took.exists():
         return
     KEPT.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "COVERAGE_FILE": str(data), "SSI_REACH": str(took)}
+    # Commands leave PYTHONSAFEPATH behind, under which the folder of a project is not on the path.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment |= {"COVERAGE_FILE": str(data), "SSI_REACH": str(took)}
     if part == "as_python":
         environment["NUMBA_DISABLE_JIT"] = "1"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.reach", "--cov=ssi_core"]

@@ -6,9 +6,10 @@ import pytest
 from scipy import sparse
 
 import ssi_core as ssi
-from ssi_core.guests.site import clusters
+from ssi_core.guests.site import clusters, learning
 from ssi_core.guests.site.matching import OTHER, STEPS, Matching, names_of, weights_of
 from ssi_core.guests.site.ranking import SiteIndex
+from tests.guests.site.made import encyclopedia
 
 WORDS = ["car", "old", "wheel", "road"]
 FIELDS = pl.DataFrame(
@@ -96,6 +97,20 @@ def test_a_page_whose_heading_has_the_words_together_is_first(own_root, tmp_path
     first, second = site.search("plums pear" if typing else "plums pears", typing=typing)[:2]
     assert (first.url, second.url) == ("near.html", "apart.html")
     assert first.score > 1.2 * second.score
+    learnt = learning.learn(ssi.read(folder), budget=0)
+    assert [learnt.pages["url"][page] for page in learnt.ranked("plums pears")[:2]] == [
+        "near.md",
+        "apart.md",
+    ]
+
+
+@pytest.mark.trains
+def test_settings_are_chosen_with_phrases(own_root, tmp_path, monkeypatch):
+    task = learning.task_of(ssi.read(encyclopedia(tmp_path / "public")))
+    best, _ = learning._chosen(task, 0, 0)
+    with_phrases = learning._Judge(task, best)._exact
+    monkeypatch.setattr(Matching, "phrases", lambda self, words: 0.0)
+    assert (with_phrases > learning._Judge(task, best)._exact).any()
 
 
 @pytest.mark.trains

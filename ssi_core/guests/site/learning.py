@@ -1,4 +1,4 @@
-"""What a site's search ranks by: BM25F times `matching`, and a latent part learnt on the site.
+"""What a site's search ranks by: BM25F with `matching`, and a latent part learnt on the site.
 
 The settings of BM25F, the training of ``U'V`` and its weight are chosen on held-out wordings of the
 site's links (titles, where links have few words). Of a site that is too small to be divided,
@@ -144,7 +144,7 @@ class Learnt:
             if word in columns:
                 weights = self._by_word[:, [columns[word]]].toarray().ravel()
                 scores += (self.k3 + 1) * n / (self.k3 + n) * weights
-        scores *= self.matching.factors(counts)
+        scores = self.matching.scores(scores, counts)
         if self.latent is not None:
             scores += self.latent.scores(counts)
         order = np.argsort(-scores, kind="stable")
@@ -270,7 +270,7 @@ class _Judge:
         asked = (tokenize(text, view.language) for text in self._queries.titles)
         self._exact = (queries @ pages.T).toarray().astype(np.float32)
         for row, words in enumerate(asked):
-            self._exact[row] *= matching.factors(words)
+            self._exact[row] = matching.scores(self._exact[row], words)
 
     def mean(self, mixed: FittedModel | None) -> float:
         """Return the mean of the exact part, or of its sum with the other part of a mixture."""

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.guests.site.clusters import NEAREST
-from ssi_core.guests.site.matching import OTHER
+from ssi_core.guests.site.matching import OTHER, STEPS, weights_of
 from ssi_core.guests.site.records import (
     Word,
     unpack_group,
@@ -30,6 +31,7 @@ from ssi_core.guests.site.records import (
 from ssi_core.guests.site.writing import FORMAT, MANIFEST, is_site
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Int32
+from ssi_core.views.phrases import NEAR
 
 _LANGUAGES = {"words": "en", "any": "", "ideographs": "zh", "pairs": "th", "marked": "hi"}
 """Name of a rule in ``words.js`` -> a language that is split by it."""
@@ -106,7 +108,7 @@ class SiteIndex:
         if start is not None:
             completed = self._completions(start) or ([] if whole is None else [(whole, 1.0)])
             scores += self._best(completed)
-        scores *= self._factors([word for word in words if word is not None], whole, completed)
+        self._match([word for word in words if word is not None], whole, completed, scores)
         if self.manifest["dimensions"]:
             self._add_latent([*words, whole], scores)
         order = np.argsort(-scores, kind="stable")
@@ -165,10 +167,14 @@ class SiteIndex:
             best[word.pages] = np.maximum(best[word.pages], weight * word.scale * word.weights)
         return best
 
-    def _factors(
-        self, words: Sequence[Word], whole: Word | None, completed: Sequence[tuple[Word, float]]
-    ) -> Float64:
-        """Return the factors of `matching`; a completion is the last word, of the least weight."""
+    def _match(
+        self,
+        words: Sequence[Word],
+        whole: Word | None,
+        completed: Sequence[tuple[Word, float]],
+        scores: Float64,
+    ) -> None:
+        """Apply `matching` to scores; a completion is the last word, of the least weight."""
         asked, got, names = 0, np.zeros(len(self)), _Common()
         for word in words:
             asked += word.weight
@@ -180,10 +186,10 @@ class SiteIndex:
             got[np.unique(np.concatenate([word.pages for word, _ in completed]))] += last
             names.add([word for word, _ in completed], last)
         if not asked:
-            return got
+            return
         share = got / asked
-        factors: Float64 = share * share * (1 + names.best(asked, len(self)))
-        return factors
+        scores += names.phrases(len(self))
+        scores *= share * share * (1 + names.best(asked, len(self)))
 
     def _add_latent(self, words: Sequence[Word | None], scores: Float64) -> None:
         query, squares = np.zeros(self.manifest["dimensions"]), 0.0
@@ -211,25 +217,49 @@ def _products(query: Float64, scale: Float32, rows: NDArray[np.int8]) -> Float64
     return product * scale.astype(np.float64)
 
 
+def _around(places: int) -> int:
+    """Return the places near some places, each of which is a bit."""
+    around = 0
+    for step in range(1, NEAR + 1):
+        around |= places << step | places >> step
+    return around
+
+
 class _Common:
     """What names have in common with a query."""
 
     def __init__(self) -> None:
         self._weights: dict[int, int] = {}
         self._of: dict[int, tuple[int, int, bool]] = {}
+        self._places: list[dict[int, int]] = []
 
     def add(self, words: Sequence[Word], weight: int) -> None:
         """Add a word that stands for some words, to a name at most the weight of the one it has."""
         found: dict[int, int] = {}
+        places: dict[int, int] = {}
         for word in words:
             called, least = word.called, min(weight, word.weight)
             numbers = called.numbers.tolist()
             of = (called.pages.tolist(), called.totals.tolist(), called.titles.tolist())
             self._of |= zip(numbers, zip(*of, strict=True), strict=True)
-            for number in numbers:
+            for number, place in zip(numbers, called.places.tolist(), strict=True):
                 found[number] = max(found.get(number, 0), least)
+                places[number] = places.get(number, 0) | 1 << place
+        self._places.append(places)
         for number, least in found.items():
             self._weights[number] = self._weights.get(number, 0) + least
+
+    def phrases(self, pages: int) -> Float64:
+        """Return what pairs of words that are near each other in a name add to each page."""
+        found = np.zeros(pages)
+        for one, other in combinations(self._places, 2):
+            near = {
+                self._of[number][0]
+                for number, places in one.items()
+                if _around(places) & other.get(number, 0)
+            }
+            found[[*near]] += weights_of(np.array(len(near)), pages)
+        return found / (STEPS * max(1, len(self._places) - 1))
 
     def best(self, asked: int, pages: int) -> Float64:
         """Return the most that a name gives each page."""

@@ -52,8 +52,9 @@ function readWord(index, reader) {
   for (let left = reader.varint(); left; left--) {
     number += reader.varint();
     page += reader.varint();
-    const total = reader.varint();
-    word.called.push({ number, page, total: total >> 1, title: total & 1 });
+    const rest = reader.varint();
+    const place = 1 << ((rest >> 1) & 15);
+    word.called.push({ number, page, total: rest >> 5, place, title: rest & 1 });
   }
   if (index.dimensions) word.idf = reader.float();
   if (word.idf) {

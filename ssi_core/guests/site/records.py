@@ -9,7 +9,8 @@ A word, numbers little-endian::
     uint8    weight of the word in `matching`
     varint   names that have it
     varint   for each name, three numbers, as of a page before: its own, less that of the name
-             before; its page, less that of the name before; twice its total, plus 1 for a title
+             before; its page, less that of the name before; 32 times its total, plus twice the
+             place of the word in it, plus 1 for a title
 
 and where there is a latent part::
 
@@ -46,6 +47,8 @@ class Called:
         The number of each, and that of its page.
     totals : int32
         Sum of the weights of its words.
+    places : int32
+        The place of the word among its words, 0 to 15.
     titles : bool
         Whether it is a title.
     """
@@ -53,6 +56,7 @@ class Called:
     numbers: Int32
     pages: Int32
     totals: Int32
+    places: Int32
     titles: NDArray[np.bool_]
 
 
@@ -120,7 +124,7 @@ def pack_word(word: Word, dimensions: int) -> bytes:
     called = word.called
     packed = [_varint(len(word.pages)), struct.pack("<f", word.scale), *_gaps(word.pages)]
     packed += [word.weights.tobytes(), bytes([word.weight]), _varint(len(called.numbers))]
-    totals = map(_varint, (2 * called.totals + called.titles).tolist())
+    totals = map(_varint, (32 * called.totals + 2 * called.places + called.titles).tolist())
     for of_name in zip(_gaps(called.numbers), _gaps(called.pages), totals, strict=True):
         packed += of_name
     if dimensions:
@@ -153,7 +157,8 @@ def _called(reader: _Reader) -> Called:
     rows = [[reader.varint() for _ in range(3)] for _ in range(reader.varint())]
     numbers, pages, totals = np.array(rows, np.int32).reshape(-1, 3).T
     one = np.int32(1)
-    return Called(np.cumsum(numbers) - one, np.cumsum(pages) - one, totals >> 1, (totals & 1) == 1)
+    ascending = np.cumsum(numbers) - one, np.cumsum(pages) - one
+    return Called(*ascending, totals >> 5, (totals >> 1) & 15, (totals & 1) == 1)
 
 
 def pack_vectors(vectors: Float32) -> bytes:

@@ -13,6 +13,8 @@ const MOST_CHUNKS = 4; // of words that begin with what is typed; beyond, it is 
 const BESIDE = 0.3; // weight of a longer word where what is typed is a word, too
 const SNIPPET = 160; // characters
 const OTHER = 0.8; // weight of a name that is no title
+const NEAR = 3; // places between two words of a phrase, at most
+const STEPS = 16; // of an idf of 1
 const NEAREST = 8; // groups of pages whose vectors are loaded
 
 // ---- Chunks ----
@@ -147,7 +149,7 @@ async function ranked(text, typing) {
     marks.set(name, word.scale);
   });
   addBest(completed, scores, marks);
-  multiply(words.filter(Boolean), whole, completed, scores);
+  match(words.filter(Boolean), whole, completed, scores);
   for (const [page, score] of await latent ?? []) scores[page] += score;
   const pages = Array.from(scores, (score, page) => [page, score])
     .filter(([, score]) => score > 0)
@@ -168,22 +170,27 @@ function addBest(completed, scores, marks) {
   for (const [page, score] of best) scores[page] += score;
 }
 
-// Multiply by how far a page answers the whole query: ssi_core/guests/site/matching.py. All that
-// the last word may become is one word here, of the least weight.
-function multiply(words, whole, completed, scores) {
+// Add the phrases of names, and multiply by how far a page answers the whole query:
+// ssi_core/guests/site/matching.py. All that the last word may become is one word here, of the least
+// weight.
+function match(words, whole, completed, scores) {
   const got = new Float64Array(scores.length);
+  const places = []; // of each word: number of a name -> [its page, where the word is in it]
   const common = new Map(); // number of a name -> [the name, weight of what it has]
   let asked = 0;
   const add = (several, weight) => {
     asked += weight;
     for (const page of new Set(several.flatMap(({ pages }) => [...pages]))) got[page] += weight;
     const found = new Map();
+    const at = new Map();
     for (const word of several) {
       const least = Math.min(weight, word.weight); // a name has no more than its own words give
       for (const name of word.called) {
         found.set(name.number, [name, Math.max(found.get(name.number)?.[1] ?? 0, least)]);
+        at.set(name.number, [name.page, (at.get(name.number)?.[1] ?? 0) | name.place]);
       }
     }
+    places.push(at);
     for (const [number, [name, least]] of found) {
       common.set(number, [name, (common.get(number)?.[1] ?? 0) + least]);
     }
@@ -194,6 +201,7 @@ function multiply(words, whole, completed, scores) {
     add(last, whole ? whole.weight : Math.min(...last.map(({ weight }) => weight)));
   }
   if (!asked) return;
+  addPhrases(places, scores);
   const best = new Float64Array(scores.length);
   for (const [{ page, total, title }, weight] of common.values()) {
     const alike = weight / (asked + total - weight);
@@ -203,6 +211,31 @@ function multiply(words, whole, completed, scores) {
     const share = got[page] / asked;
     scores[page] *= share * share * (1 + best[page]);
   }
+}
+
+// Add the pairs of words that are near each other in a name, by their idf in whole steps.
+function addPhrases(places, scores) {
+  const sums = new Float64Array(scores.length);
+  places.forEach((one, i) => {
+    for (const other of places.slice(i + 1)) {
+      const near = new Set();
+      for (const [number, [page, bits]] of one) {
+        if (around(bits) & (other.get(number)?.[1] ?? 0)) near.add(page);
+      }
+      const idf = Math.log1p((scores.length - near.size + 0.5) / (near.size + 0.5));
+      const weight = Math.min(255, Math.max(1, Math.round(STEPS * idf)));
+      for (const page of near) sums[page] += weight;
+    }
+  });
+  const parts = STEPS * Math.max(1, places.length - 1);
+  sums.forEach((sum, page) => (scores[page] += sum / parts));
+}
+
+// Places near some places, each of which is a bit.
+function around(bits) {
+  let found = 0;
+  for (let step = 1; step <= NEAR; step++) found |= (bits << step) | (bits >> step);
+  return found;
 }
 
 // What the latent part gives to pages, as [page, score]: those of the groups nearest to the query.

@@ -40,7 +40,7 @@ from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused
 
 PROGRAM, MANIFEST = "ssi-search.js", "manifest"
-FORMAT = 2
+FORMAT = 3
 """Counted up whenever an earlier program would read the files wrongly."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
@@ -204,10 +204,10 @@ def _words(learnt: Learnt) -> Iterator[tuple[str, bytes]]:
 
 
 def _called(matching: Matching, column: int) -> Called:
-    begin, end = matching.words_of_names.indptr[column : column + 2]
-    numbers = np.sort(matching.words_of_names.indices[begin:end]).astype(np.int32)
+    numbers, places = matching.places(column)
     names = matching.names
-    return Called(numbers, names.pages[numbers], matching.totals[numbers], names.titles[numbers])
+    of_each = names.pages[numbers], matching.totals[numbers], places, names.titles[numbers]
+    return Called(numbers, *of_each)
 
 
 def _rows(latent: Latent) -> Iterator[tuple[str, tuple[float, Any]]]:

@@ -93,6 +93,17 @@ def test_1000_of_1000_rankings_are_those_of_python(browser, copied, scheme):
         assert same(browser, index, asked) == 1000
 
 
+def test_what_is_typed_stands_where_any_word_that_begins_so_does(browser, tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "near.md").write_text("# Carts one two three old cars\n\n[s](index.md)")
+    (folder / "page.html").write_text(PAGE)
+    index = SiteIndex(ssi.site(folder, folder / "search", budget=0).path)
+    browser.open(f"{folder.as_uri()}/page.html")
+    browser.wait("globalThis.ssi")
+    asked = [("old car", True), ("old cart", True), ("one old", False), ("carts old", False)]
+    assert same(browser, index, asked) == len(asked)
+
+
 @pytest.mark.trains
 def test_no_chunk_is_loaded_before_it_is_needed(browser, copied):
     loaded = "performance.getEntriesByType('resource').map((one) => one.name.split('/').pop())"

@@ -6,9 +6,10 @@ import pytest
 from scipy import sparse
 
 import ssi_core as ssi
-from ssi_core.guests.site import clusters
-from ssi_core.guests.site.matching import OTHER, Matching, names_of, weights_of
+from ssi_core.guests.site import clusters, learning
+from ssi_core.guests.site.matching import OTHER, STEPS, Matching, names_of, weights_of
 from ssi_core.guests.site.ranking import SiteIndex
+from tests.guests.site.made import encyclopedia
 
 WORDS = ["car", "old", "wheel", "road"]
 FIELDS = pl.DataFrame(
@@ -29,13 +30,13 @@ def matching():
 def test_names_are_titles_headings_and_wordings_each_once(matching):
     names = matching.names
     assert list(zip(names.pages.tolist(), names.titles.tolist(), names.words, strict=True)) == [
-        (0, True, ("car", "old")),
+        (0, True, ("old", "car")),
         (0, False, ("old", "wheel")),
-        (0, False, ("also", "see")),
-        (0, False, ("car", "old", "the")),
+        (0, False, ("see", "also")),
+        (0, False, ("the", "old", "car")),
         (1, True, ("car",)),
         (2, True, ("roads",)),
-        (2, False, ("also", "see")),
+        (2, False, ("see", "also")),
         (2, False, ("road",)),
     ]
 
@@ -59,6 +60,57 @@ def test_the_factor_is_the_share_of_the_words_and_the_most_similar_name(matching
     # A heading counts for less than a title; words that no page has count for nothing.
     assert matching.factors(["wheel", "old", "unknown"])[0] == pytest.approx(1 + OTHER)
     assert not matching.factors(["unknown"]).any()
+
+
+def test_words_that_stand_near_each_other_in_a_name_weigh_their_idf():
+    names = ["Old x y car", "Car, old", "Old x y z car", "Old", "Car"]  # 3 places, 1, 4
+    fields = pl.DataFrame({"title": names, "headings": "", "anchors": ""})
+    has = sparse.csr_array(np.array([[1, 1], [1, 1], [1, 1], [1, 0], [0, 1]], np.float32))
+    matching = Matching(["old", "car"], has, names_of(fields, "en"))
+    idf = weights_of(np.array([2]), 5)[0] / STEPS  # two pages have it
+    np.testing.assert_array_equal(matching.phrases(["car", "old"]), [idf, idf, 0, 0, 0])
+    np.testing.assert_array_equal(matching.phrases(["old", "car", "unknown"])[:1], [idf])
+    assert not matching.phrases(["car"]).any()
+    sums = np.ones(5)
+    expected = (sums + matching.phrases(["old", "car"])) * matching.factors(["old", "car"])
+    np.testing.assert_array_equal(matching.scores(sums, ["old", "car"]), expected)
+
+
+def test_each_of_three_words_has_two_pairs(matching):
+    pairs = [["old", "car"], ["old", "wheel"], ["car", "wheel"]]
+    found = [matching.phrases(pair) for pair in pairs]
+    np.testing.assert_array_equal(matching.phrases(["car", "old", "wheel"]), sum(found) / 2)
+
+
+@pytest.mark.parametrize("typing", [False, True])
+def test_a_page_whose_heading_has_the_words_together_is_first(own_root, tmp_path, typing):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    texts = {
+        "apart.md": "# A\n\n## Pears one two three four five six plums\n\nText. [b](near.md)",
+        "near.md": "# B\n\n## Pears with plums one two three four five six\n\nText. [a](apart.md)",
+        **{f"{n}.md": f"# Number {n}\n\nText. [a](apart.md)" for n in range(4)},
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    site = ssi.site(folder, tmp_path / "search", budget=0)
+    first, second = site.search("plums pear" if typing else "plums pears", typing=typing)[:2]
+    assert (first.url, second.url) == ("near.html", "apart.html")
+    assert first.score > 1.2 * second.score
+    learnt = learning.learn(ssi.read(folder), budget=0)
+    assert [learnt.pages["url"][page] for page in learnt.ranked("plums pears")[:2]] == [
+        "near.md",
+        "apart.md",
+    ]
+
+
+@pytest.mark.trains
+def test_settings_are_chosen_with_phrases(own_root, tmp_path, monkeypatch):
+    task = learning.task_of(ssi.read(encyclopedia(tmp_path / "public")))
+    best, _ = learning._chosen(task, 0, 0)
+    with_phrases = learning._Judge(task, best)._exact
+    monkeypatch.setattr(Matching, "phrases", lambda self, words: 0.0)
+    assert (with_phrases > learning._Judge(task, best)._exact).any()
 
 
 @pytest.mark.trains

@@ -39,7 +39,8 @@ def test_records_are_read_as_they_were_written():
         row = rng.normal(size=4).astype(np.float32) * (number < 2)
         weights = np.geomspace(9, 0.001, df).astype(np.float32)
         several = [np.sort(rng.choice(50_000, df)).astype(np.int32) for _ in range(3)]
-        called = Called(*several, rng.random(df) < 0.5)
+        places = rng.integers(16, size=df, dtype=np.int32)
+        called = Called(*several, places, rng.random(df) < 0.5)
         words.append((pages, weights, word_of(pages, weights, 255 - df % 9, called, number, row)))
     data = b"".join(pack_word(word, 4) for *_, word in words)
 
@@ -48,7 +49,7 @@ def test_records_are_read_as_they_were_written():
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
         assert read.weight == word.weight
-        for field in ("numbers", "pages", "totals", "titles"):
+        for field in ("numbers", "pages", "totals", "places", "titles"):
             np.testing.assert_array_equal(*(getattr(one.called, field) for one in (read, word)))
         assert read.weights.min() >= 1  # a page that has a word is never without it
         steps = np.where(read.weights > 1, 0.51, 1.01)
@@ -217,7 +218,7 @@ def test_what_is_no_search_of_a_site_is_refused(tmp_path):
         ssi.Site(tmp_path)
     ssi.site(small(tmp_path / "docs"), tmp_path / "search")
     manifest = tmp_path / "search/manifest.js"
-    manifest.write_text(manifest.read_text().replace('"format":2', '"format":1'))
+    manifest.write_text(manifest.read_text().replace('"format":3', '"format":2'))
     with pytest.raises(BadInput, match="another version"):
         ssi.Site(tmp_path / "search")
 

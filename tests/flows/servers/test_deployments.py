@@ -116,7 +116,7 @@ def what_the_pipeline_leaves(machine, run):
     (made,) = (name for name in before if name.startswith("make the task"))
     assert rows <= before[compared]
     assert all(before[row] == {made} for row in rows)
-    assert {name.split("-")[0] for name in before[made]} == {"read the source"}
+    assert {name.split("-")[0] for name in before[made]} == {"fetch the files", "read the source"}
     artifacts = machine.ask("artifacts/filter", **mine)
     assert {"progress", "table"} <= {artifact["type"] for artifact in artifacts}
 

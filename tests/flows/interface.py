@@ -69,9 +69,9 @@ def names() -> Iterator[str]:
         yield f"ssi.{name}{_parameters(found)}"
         if inspect.isclass(found):
             for method, value in inspect.getmembers(found, inspect.isroutine):
-                if not method.startswith("_") and str(getattr(value, "__module__", "")).startswith(
-                    "ssi_core"
-                ):
+                of_ours = str(getattr(value, "__module__", "")).startswith("ssi_core")
+                # From Python 3.13 on a cached property is a routine, too.
+                if callable(value) and of_ours and not method.startswith("_"):
                     yield f"ssi.{name}.{method}{_parameters(value)}"
 
 

@@ -103,10 +103,11 @@ def site(
 ) -> Site:
     r"""Write a search of a static site: files that a browser ranks by, without a server.
 
-    A page's score is BM25F over its fields plus a latent part that is learnt on the site's own
-    links, titles and headings, if that is a gain on held-out wordings of the links::
+    A page's score is BM25F over its fields and the phrases of its names, times how far it answers
+    the whole query (`matching`), plus a latent part that is learnt on the site's own links, titles
+    and headings, if that is a gain on held-out wordings of the links::
 
-        f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * w_i(d) + <u, V d>
+        f(q, d) = (sum_i (k3 + 1) q_i / (k3 + q_i) * w_i(d) + p(q, d)) * m(q, d) + <u, V d>
         u = sum_i idf_i U_i / sqrt(sum_i idf_i^2)
 
     over the words i of a query, with w_i(d) in 255 steps, and idf_i U_i and V d in steps of int8.

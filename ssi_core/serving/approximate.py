@@ -12,8 +12,9 @@ from ssi_core import files, resources, store
 from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.serving.candidates import PartScores
+from ssi_core.serving.query_words import known
 from ssi_core.serving.ranked import Scores
-from ssi_core.serving.searcher import Searcher, known, texts_of
+from ssi_core.serving.searcher import Searcher, texts_of
 from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
 from ssi_core.types import BadInput, Int32
 

@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 
-from ssi_core.serving.searcher import Searcher, known
+from ssi_core.serving.query_words import known
+from ssi_core.serving.searcher import Searcher
 
 _LOOKED_AT = 200
 _LONGEST, _WORDS = 30, 3

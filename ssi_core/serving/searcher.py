@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ssi_core import store
 from ssi_core.held import lacking
@@ -23,14 +22,13 @@ from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
 from ssi_core.serving.popularity import without
+from ssi_core.serving.query_words import known, weights
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.serving.related_words import related_words
 from ssi_core.serving.snippets import NOTHING
 from ssi_core.strict import whole
-from ssi_core.text.occurrences import Stemmed
-from ssi_core.text.tokenizer import spoken, tokenize
+from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64, Texts, View
-from ssi_core.views.text_view import TextView
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
@@ -90,19 +88,6 @@ class _How(NamedTuple):
     popularity: bool
     marked: bool
     related: bool
-
-
-class _Words:
-    """Words of a query and their `weights`, found when they are first asked for."""
-
-    def __init__(self, text: str, view: View) -> None:
-        self._text, self._view = text, view
-        self._found: dict[str, float] | None = None
-
-    def __call__(self) -> dict[str, float]:
-        if self._found is None:
-            self._found = weights(self._text, self._view)
-        return self._found
 
 
 class Searcher:
@@ -303,7 +288,7 @@ class Searcher:
         self, text: str, how: _How, best: Sequence[Found], query: Vectors | None
     ) -> Answer:
         view = next(iter(self.views(how.side).values()))
-        words = _Words(text if how.marked else "", view)
+        words = cache(partial(weights, text if how.marked else "", view))
         beside = {} if query is None or not best else self._related(query, words(), best)
         shown = ((self.ranked[one.part], one, beside.get(one, NOTHING)) for one in best)
         hits = tuple(part.hit(one.row, one.score, words, related) for part, one, related in shown)
@@ -371,32 +356,6 @@ class Searcher:
 def languages_of(views: Mapping[str, View]) -> list[str]:
     """Return the languages that views read, sorted."""
     return sorted({spoken(view.language) for view in views.values()})
-
-
-def weights(text: str, view: View) -> dict[str, float]:
-    """Return the words of a text with the weights that a view gives them.
-
-    A word that the view does not know is as heavy as its heaviest one; of a view that is no plain
-    one of words all are alike.
-    """
-    words = tokenize(text, view.language)
-    kind = dict[str, float] if spoken(view.language) == view.language else Stemmed
-    if not isinstance(view, TextView) or not words:
-        return kind(dict.fromkeys(words, 1.0))
-    columns, _ = next(view.in_order([text.encode(errors="replace")]))
-    idf = view.idf[columns]
-    if (unknown := columns < 0).any():
-        idf[unknown] = view.idf.max()
-    return kind(zip(words, idf.tolist(), strict=True))
-
-
-def known(queries: Texts) -> NDArray[np.bool_]:
-    """Tell the queries with a word that weighs something in some view: bool (n,)."""
-    has_words = np.zeros(len(queries), np.bool_)
-    for matrix in map(queries.matrix, queries.views):
-        rows = np.repeat(np.arange(len(queries)), np.diff(matrix.indptr))
-        has_words[rows[matrix.data != 0]] = True
-    return has_words
 
 
 def open_searcher(directory: Path, index: Path | None = None) -> Searcher:

@@ -11,7 +11,8 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.vectors import Likelihood
 from ssi_core.serving import searcher as module
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.searcher import Searcher, known, open_searcher
+from ssi_core.serving.query_words import known
+from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.types import BadInput, Refused, Texts
 from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, views
 

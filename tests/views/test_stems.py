@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import ssi_core as ssi
-from ssi_core.serving.searcher import weights
+from ssi_core.serving.query_words import weights
 from ssi_core.serving.snippets import snippet
 from ssi_core.tasks.spec import spec_of
 from ssi_core.text.porter import root, stem

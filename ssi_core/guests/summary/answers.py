@@ -11,8 +11,9 @@ import numpy as np
 
 from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.summariser import Sentence, sentences_of, summariser_of
+from ssi_core.serving.query_words import weights
 from ssi_core.serving.ranked import Hit
-from ssi_core.serving.searcher import Answer, Searcher, weights
+from ssi_core.serving.searcher import Answer, Searcher
 from ssi_core.serving.snippets import snippet
 from ssi_core.serving.summaries import MOST_WORDS, Quoted, Summary
 from ssi_core.text.tokenizer import spoken

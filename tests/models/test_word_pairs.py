@@ -5,14 +5,18 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training import pair_forms, sweep
+from ssi_core.kernels.training.random import below
+from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
-from ssi_core.models.bilinear.word_pairs import WordPairs
+from ssi_core.models.bilinear.word_pairs import WordPairs, _Training
 from ssi_core.scoring import inner
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.tasks.task import build_task, open_task
+from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Refused
 
@@ -87,27 +91,58 @@ def test_identity_start_without_a_step_is_the_cosine(task):
     np.testing.assert_allclose(all_scores(still, task), (x @ x.T).toarray(), atol=1e-6)
 
 
+def one_by_one(sgd, steps):
+    """Draw what a block draws, and take each of its steps by itself, in float64."""
+    group = sgd.groups[""]
+    data, n = group.data, group.n_documents
+    margin, rate = float(group.settings.margin), float(group.settings.rate)
+    state, left, violated = sgd.arrays[SAMPLERS][0, 0].copy(), steps, 0
+    sides = (sparse.csr_array((m.data, m.indices, m.indptr)) for m in data[:2])
+    queries, documents = (side.toarray().astype(float) for side in sides)
+    W = group.parameters.W.astype(float)
+    queries.resize(len(queries), len(W))
+    documents.resize(len(documents), W.shape[1])
+    while left:
+        run = below(state, len(data.runs) - 1)
+        own = data.pairs[data.runs[run] : data.runs[run + 1]].tolist()
+        start, q = below(state, len(own)), own[0][0]
+        for k in range(min(left, len(own))):
+            left -= 1
+            p = own[(start + k) % len(own)][1]
+            for _ in range(int(group.settings.negatives)):
+                d = sweep.draw_negative(data, n, q, state)
+                apart = documents[p] - documents[d]
+                if margin - queries[q] @ W @ apart > 0:
+                    violated += 1
+                    W += rate * np.outer(queries[q], apart)
+                    break
+    return W, violated
+
+
+def test_a_block_takes_the_steps_of_its_triples(task):
+    """On the pairs and the texts of a task: W is theirs, and so is the number that violate."""
+    model = dataclasses.replace(SMALL, step="block", warp=False)
+    sgd = _Training(model, task, 3, FitOptions()).begin({"rate": 0.1, "margin": 0.3})
+    W, violated = one_by_one(sgd, 700)
+    found = sgd.sweep(700)
+    assert 100 < violated < 700
+    assert found["train/violated"] == violated / 700
+    np.testing.assert_allclose(sgd.parameters.W, W, atol=1e-5)
+    assert np.abs(W).max() > 0.05
+
+
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_blocks_learn_as_triples_do(form, task, monkeypatch):
-    """Training pairs come to stand as far above other documents as by triples, within a tenth."""
-
+def test_blocks_are_learnt_in_runs_and_triples_one_by_one(form, task, monkeypatch):
     swept, kernel_of = [], sweep.kernel_of
-    monkeypatch.setattr(
-        sweep, "kernel_of", lambda group: swept.append(group.block) or kernel_of(group)
-    )
-
-    def ahead(**changes):
-        fitted = fit(task, form=form, initial="identity", entries=50, budget=4000, **changes)
-        scores, pairs = all_scores(fitted, task), task.train.rows
-        return fitted, (scores[pairs[:, 0], pairs[:, 1]] - scores[pairs[:, 0]].mean(axis=1)).mean()
-
-    _, start = ahead(rates=(1e-12,))
-    (_, triple), (block, of_block) = ahead(), ahead(step="block")
-    assert [*dict.fromkeys(swept)] == [False, True]
-    assert triple > 1.3 * start
-    assert of_block == pytest.approx(triple, rel=0.1)
+    monkeypatch.setattr(sweep, "kernel_of", lambda group: swept.append(group) or kernel_of(group))
+    for step, block in (("triple", False), ("block", True)):
+        fitted = fit(task, form=form, initial="identity", entries=50, step=step)
+        assert {(group.form, group.block) for group in swept} == {
+            (kind, block) for kind in {"dense", form}
+        }
+        swept.clear()
     if form == "sparse":
-        assert np.diff(block.arrays["W_indptr"]).max() == 50
+        assert np.diff(fitted.arrays["W_indptr"]).max() == 50
 
 
 def test_zero_diagonal_keeps_the_diagonal_of_w_at_zero(task):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -86,7 +87,24 @@ def test_pairs_count_clicks_as_the_rules_say(tmp_path, rows):
         expected[page, ad] += weight[position]
     assert found["inverse"][1] == pytest.approx(expected)
     assert found["first"][0].skipped["click_not_used"] == len(every) - len(first)
-    assert weight == pytest.approx({1: 1, 2: 2, 3: 3, 4: 4}, rel=0.5)
+    assert {k: 1 / p for k, p in looked_at_again(rows, weight).items()} == pytest.approx(
+        weight, rel=1e-4
+    )
+
+
+def looked_at_again(rows, weight):
+    """One round of the two equations of the position-based model: what was found stands still."""
+    shown = [((r["url"], r["ad"]), int(r["rank"]), r["click"] == "1") for r in rows]
+    clicks, looks = Counter(), Counter()
+    for pair, place, clicked in shown:
+        clicks[pair] += clicked
+        looks[pair] += 1 / weight[place]
+    clicked_at, relevant = Counter(), Counter()
+    for pair, place, clicked in shown:
+        clicked_at[place] += clicked
+        relevant[place] += clicks[pair] / looks[pair]
+    theta = {place: clicked_at[place] / relevant[place] for place in weight}
+    return {place: one / theta[1] for place, one in theta.items()}
 
 
 def test_a_weighted_pair_weighs_its_clicks_over_all_its_looks(tmp_path, rows):

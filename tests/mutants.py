@@ -189,8 +189,8 @@ def imported(path: str, test: str) -> bool:
 def asked(mutant: Mutant, as_python: bool) -> list[str]:
     """Return the tests to ask: those of the room that run the line, over all, and elsewhere.
 
-    Where no run was seen, as of a compiled kernel, those that import the file are asked, or else
-    those of the room.
+    Where no run was seen, those that import the file are asked, or else those of the room; of a
+    compiled kernel both.
     """
     if as_python:
         return reach.cheapest(reach.tests_of(mutant.path, mutant.line, True) or ())
@@ -206,6 +206,8 @@ def asked(mutant: Mutant, as_python: bool) -> list[str]:
         own = [test for test in files if of_room(mutant.path, test)]
     likely = f"test_{Path(mutant.path).stem}.py"
     own.sort(key=lambda test: test.endswith(".py") and Path(test).name != likely)
+    if "/kernels/" in mutant.path:  # what imported it first is all that was seen of it
+        own += [test for test in files if of_room(mutant.path, test) and test not in own]
     overall = [test for test in OVER_ALL if test not in own]
     return [*own, *overall, *(test for test in reach.cheapest(found) if test not in own)]
 

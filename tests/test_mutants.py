@@ -127,3 +127,12 @@ def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, al
     test.write_text(f"from ssi_core.rooms.area import area\n\n{body}")
     fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 0)
     assert (fate.outcome, fate.by) == ("not decided" if always else "found", "out of time")
+
+
+def test_a_kernel_is_asked_of_all_tests_of_its_room():
+    """Compiled, none of its lines is seen to run but those of the first import."""
+    file = "ssi_core/guests/reranking/kernels/greedy_rls.py"
+    kernel = mutants.Mutant(file, "", 0, 117, "", "")
+    asked = [test.split("::")[0] for test in mutants.asked(kernel, as_python=False)]
+    assert "tests/guests/reranking/test_rankrls.py" in asked
+    assert asked.index("tests/guests/reranking/test_rankrls.py") < asked.index(mutants.OVER_ALL[0])

@@ -104,3 +104,15 @@ def test_a_control_group_and_those_above_it_count(tmp_path, own, base, names):
 
     assert min(resources._left_by_groups(tmp_path, tmp_path / "self")) == 740
     assert list(resources._left_by_groups(tmp_path, tmp_path / "none")) == []
+
+
+def test_the_peak_of_work_is_its_own_where_linux_begins_it_anew(tmp_path, monkeypatch):
+    status = "Name:\tssi\nVmPeak:\t 9000 kB\nVmHWM:\t 2048 kB\nVmRSS:\t 1 kB\n"
+    (tmp_path / "status").write_text(status)
+    monkeypatch.setattr(resources, "_PROCESS", tmp_path)
+    monkeypatch.setattr(resources.system, "most_memory", lambda: 3 << 20)
+    assert resources.Usage().so_far()["peak_memory_mib"] == 2
+    assert (tmp_path / "clear_refs").read_text() == "5"
+    # Elsewhere it is that of the whole process.
+    monkeypatch.setattr(resources, "_PROCESS", tmp_path / "nothing")
+    assert resources.Usage().so_far()["peak_memory_mib"] == 3

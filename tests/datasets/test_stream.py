@@ -9,6 +9,8 @@ from ssi_core.collection import open_collection
 from ssi_core.datasets.wikipedia import stream
 from ssi_core.datasets.wikipedia.dump import index_of, read_pieces
 from ssi_core.datasets.wikipedia.pages import read_pages
+from ssi_core.datasets.wikipedia.source import Wikipedia
+from ssi_core.datasets.wikipedia.stream import decompress
 from ssi_core.types import BadInput
 from tests.datasets import dumps
 from tests.sources import ingest
@@ -149,3 +151,30 @@ def test_a_dump_in_utf16_that_is_cut_within_a_character(tmp_path):
     path = dumps.write(tmp_path / "enwiki.xml", text[:-1])
     with pytest.raises(BadInput, match="in UTF-16 and isn't valid after byte"):
         read(path, 1000)
+
+
+@pytest.mark.parametrize("start", [0, 100])
+def test_damaged_bz2_is_named_by_its_bytes_in_the_file(tmp_path, start):
+    path, packed = tmp_path / "a.xml.bz2", bz2.compress(b"text" * 9)
+    path.write_bytes(packed)
+    given = {} if start == 0 else {"start": start}
+    assert b"".join(decompress(path, [packed[:20], packed[20:]], **given)) == b"text" * 9
+    with pytest.raises(BadInput) as caught:
+        list(decompress(path, [packed, b"BZx"], **given))
+    end = start + len(packed)
+    said = f"{path}: corrupt bz2 between bytes {end} and {end + 3}. Download it again"
+    assert str(caught.value).startswith(said)
+    with pytest.raises(BadInput, match=rf"the bz2 data end at byte {start + 30} within a stream"):
+        list(decompress(path, [packed[:30]], **given))
+
+
+def test_a_dump_is_known_by_the_end_of_its_name(tmp_path):
+    (tmp_path / "folder.xml").mkdir()
+    names = {
+        "a.xml": True,
+        "a.xml.bz2": True,
+        "a.xml.gz": False,
+        "a.md": False,
+        "folder.xml": False,
+    }
+    assert {name: Wikipedia.looks_like(tmp_path / name) for name in names} == names

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from ssi_core.arrays import check_arrays
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.language_model import LanguageModel
@@ -13,6 +14,7 @@ from ssi_core.models.query_expansion import QueryExpansion, top_documents
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import open_task
+from ssi_core.types import BadInput
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,19 @@ def test_query_expansion_is_the_formula(task):
         top = np.argsort(-row, kind="stable")[:3]
         expected[q] = (x[q] + 0.7 * x[top].mean(axis=0)) @ x.T
     np.testing.assert_allclose(all_scores(fit, task), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("beta", -0.1), ("beta", 1.1), ("expansion", -1), ("expansion", 6)]
+)
+def test_a_query_expansion_is_one_of_its_choices_or_none(name, wrong, tmp_path):
+    model = QueryExpansion("raw", expansions=(2, 5), betas=(0.3, 1.0))
+    spec = {name: model.array_specs({"document raw": 9})[name]}
+    kind = np.float32 if name == "beta" else np.int64
+    for right in (0, 1):
+        check_arrays(spec, {name: np.array([right], kind)}, tmp_path, "Make it again.")
+    with pytest.raises(BadInput, match=rf"{name}\.npy: .* Make it again"):
+        check_arrays(spec, {name: np.array([wrong], kind)}, tmp_path, "Make it again.")
 
 
 def test_query_expansion_chooses_by_training_loss(task):

@@ -145,3 +145,17 @@ def test_inner_products_take_documents_of_their_widths():
     ):
         with pytest.raises(ValueError, match=why):
             queries.check(random_vectors(rng, 9, ("sparse", "dense"), **sizes))
+
+
+@pytest.mark.parametrize("parts", [("sparse", "dense"), ("dense",)])
+def test_pairs_of_likelihoods_are_those_of_the_definition(parts):
+    rng = np.random.default_rng(8)
+    asked, found = (random_vectors(rng, n, ("sparse", "dense")) for n in (4, 6))
+    counts, words = (np.abs(one.sparse) for one in (asked, found))
+    topics, theta = np.abs(rng.normal(size=(30, 5))).astype(np.float32), np.abs(found.dense)
+    documents = Inner(words if "sparse" in parts else None, theta)
+    pairs = rng.integers(0, [4, 6], (40, 2)).astype(np.int32)
+    own = words.toarray() if "sparse" in parts else 0
+    whole = counts.toarray() @ np.log1p(own + theta @ topics.T).T
+    scores = score_pairs(Likelihood(counts, None, topics), documents, pairs)
+    np.testing.assert_allclose(scores, whole[tuple(pairs.T)], rtol=1e-4, atol=1e-5)

@@ -16,6 +16,8 @@ def test_a_word_is_found_however_it_is_written():
     assert surfaces("Ｃａｆé cafe\u0301", {"café"}) == ["Ｃａｆé", "cafe\u0301"]
     assert surfaces("the ﬁrst", {"first"}) == ["ﬁrst"]
     assert surfaces("हिन्दी में", {"हिन्दी"}) == ["हिन्दी"]
+    # The sign of a vowel goes on with a word.
+    assert surfaces("हिन्दी में हिन्द", {"हिन्द"}) == ["हिन्द"]
 
 
 def test_a_script_without_blanks_is_searched_letter_by_letter():

@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from flows.cli import cli
+from flows.commands import services
 from flows.reporting import result_file
+from flows.servers import deployment_runs
 from flows.servers.server import free_port
 from ssi_core.command.verb import run
 from ssi_core.tasks.task import build_task
@@ -153,3 +157,26 @@ def test_ui_starts_both_pages_and_ends_them_on_interrupt(tmp_path):
     for port in ports.values():
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"http://127.0.0.1:{port}/")
+
+
+def test_a_run_that_is_waited_for_tells_its_states_and_is_never_done_before(monkeypatch, capsys):
+    state = SimpleNamespace(is_final=lambda: True, is_completed=lambda: True, message="")
+    begun = SimpleNamespace(id="r1", name="one", state_name="Scheduled", state=None)
+    ended = SimpleNamespace(id="r1", name="one", state_name="Completed", state=state)
+    said = []
+
+    def wait(run, told):
+        told("Running")
+        return ended
+
+    server = lambda: nullcontext("http://here/api")  # noqa: E731
+    ways = {"server": server, "start": lambda *of: begun, "is_taken": lambda run: False}
+    for name, way in {**ways, "wait": wait}.items():
+        monkeypatch.setattr(deployment_runs, name, way)
+    bar = lambda name: nullcontext(lambda *step: said.append((name, *step)))  # noqa: E731
+    monkeypatch.setattr(services, "progress", bar)
+    assert run(cli, ["ops", "run", "ingest", "--wait", "--json"]) == 0
+    out, told = capsys.readouterr()
+    assert said == [("run", 0.0, "Running")]
+    assert json.loads(out)["state"] == "Completed"
+    assert "no worker takes the run yet; one starts with: ssi up" in told

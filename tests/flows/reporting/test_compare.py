@@ -21,6 +21,7 @@ from ssi_core.evaluation.significance import (
     smallest_detectable,
 )
 from ssi_core.experiment import PrintedRow, Published, Row
+from ssi_core.experiment.training import row_code
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 
@@ -62,6 +63,24 @@ def test_the_object_is_json_with_the_agreed_keys(found, rows):
     assert all(wanted <= set(test) for test in found["tests"])
     assert all({"claim", "verdict", "p"} <= set(claim) for claim in found["claims"])
     assert found["missing"] == ["LSI"]
+
+
+@pytest.mark.usefixtures("rows")
+def test_the_code_is_told_where_the_rows_are_still_those_of_the_table(monkeypatch):
+    for comparison, told in (("first", True), ("another", False)):
+        monkeypatch.setattr(compare, "comparison_of", lambda table, tasks, of=comparison: of)
+        loaded = compare.load(EXPERIMENT, "first")
+        assert loaded.code == (row_code(*loaded.table.rows) if told else None)
+
+
+@pytest.mark.usefixtures("rows")
+def test_bounds_are_those_of_the_first_row():
+    loaded = compare.load(EXPERIMENT, "first")
+    first, *others = (report for reports in loaded.reports.values() for report in reports)
+    assert compare.results(loaded)["bounds"] == first.bounds
+    for number, other in enumerate(others):
+        other.bounds["p_at_10"] = 0.1 * number
+    assert compare.results(loaded)["bounds"] == {"p_at_10": 0.62}
 
 
 @pytest.mark.usefixtures("rows")

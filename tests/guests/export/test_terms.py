@@ -1,9 +1,13 @@
 """The terms of an export: their sum has the order of the model."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ssi_core.guests.export.nine_bits import codes, decimals, values
+from ssi_core.guests.export.targets import pgvector
 from ssi_core.guests.export.terms import Bounds, Layout, document_terms, joined, layout_of
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput
@@ -132,3 +136,33 @@ def test_weights_are_rounded_to_the_nearest_of_nine_bits():
 
     assert error.max() <= 2**-9
     assert np.array_equal(codes(values(codes(weights))), codes(weights))
+
+
+def test_pgvector_refuses_a_document_of_more_words_than_it_stores(monkeypatch):
+    monkeypatch.setattr(pgvector, "MOST_WORDS", 2)
+    rows = sparse.csr_array(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0]], np.float32))
+    whole = SimpleNamespace(ids=["a", "b", "c"], vectors=Inner(rows, None))
+    with pytest.raises(BadInput, match=r"document 'b' has 3 words, and pgvector stores 2\. Divide"):
+        pgvector._require_room(whole)
+    pgvector._require_room(SimpleNamespace(ids=["a"], vectors=Inner(rows[:1], None)))
+    pgvector._require_room(SimpleNamespace(ids=["a"], vectors=Inner(None, rows.toarray())))
+
+
+@pytest.mark.parametrize(
+    ("parts", "columns", "cells"),
+    [
+        ("both", "words, latent", "'{1:0.5,3:2}/3','[1,-0.25]'"),
+        ("sparse", "words", "'{1:0.5,3:2}/3'"),
+        ("dense", "latent", "'[1,-0.25]'"),
+    ],
+)
+def test_rows_of_pgvector_have_the_parts_of_the_model(parts, columns, cells):
+    words = sparse.csr_array(np.array([[0.5, 0, 2]], np.float32))
+    latent = np.array([[1, -0.25]], np.float32)
+    vectors = Inner(words if parts != "dense" else None, latent if parts != "sparse" else None)
+    block = SimpleNamespace(ids=["it's"], titles=["A\0B"], vectors=vectors)
+    again = ", ".join(f"{name} = excluded.{name}" for name in ["title", *columns.split(", ")])
+    assert pgvector._insert(block, range(1), SimpleNamespace(words=range(3))) == (
+        f"INSERT INTO ssi (id, title, {columns}) VALUES\n('it''s','AB',{cells})\n"
+        f"ON CONFLICT (id) DO UPDATE SET {again};\n"
+    )

@@ -164,7 +164,7 @@ def test_sweep_follows_its_naive_twin(diagonal, negatives, warp, margin):
 def test_a_pool_that_is_drawn_by_weight_follows_its_twin_too():
     case, settings = Case("alpha"), numbers(0.5, 0.004, 0.002, 4)
     totals, state = case.sweep(300, settings, draw=draw_weighted)
-    wanted, expected, _, twin_state, _ = twin_of(case, 300, settings, places=case.data.places)
+    wanted, expected, _, twin_state, _ = twin_of(case, 300, settings, places=case.data.candidates)
     np.testing.assert_allclose(totals, expected, rtol=2e-4)
     assert state == twin_state
     for found, one in zip(case.learnt(), wanted, strict=True):

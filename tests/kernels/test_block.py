@@ -35,7 +35,7 @@ class Case:
         matrices = csr(view), csr(view), csr(diagonal_view), csr(diagonal_view)
         places = np.repeat(np.arange(DOCUMENTS, dtype=np.int32), np.arange(DOCUMENTS) % 4 + 1)
         data = Data.of(*matrices, np.array(pairs, np.int32), indptr, indices)
-        self.data = in_runs(data._replace(places=read_only(places)))
+        self.data = in_runs(data._replace(candidates=read_only(places)))
         self.x, self.xd = view.toarray(), diagonal_view.toarray()
         U = embedding(rng)
         size = WORDS if diagonal == "weights" else 1

@@ -38,8 +38,8 @@ CONSOLE = "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL"
 def _of_prefect(file: str) -> str:
     """Return the path of a file of the installed Prefect, which is not imported."""
     spec = find_spec("prefect")
-    places = spec.submodule_search_locations if spec else None
-    return str(Path(next(iter(places or ())), file))
+    locations = spec.submodule_search_locations if spec else None
+    return str(Path(next(iter(locations or ())), file))
 
 
 def variables() -> dict[str, str]:

@@ -46,8 +46,8 @@ def place_of(path: Path) -> str:
 
     What lies outside of the root is named by its whole path.
     """
-    place, root = path.resolve(), environment.root()
-    return str(place.relative_to(root) if place.is_relative_to(root) else place)
+    resolved, root = path.resolve(), environment.root()
+    return str(resolved.relative_to(root) if resolved.is_relative_to(root) else resolved)
 
 
 def file_key(path: Path) -> str:

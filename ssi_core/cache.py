@@ -29,7 +29,7 @@ def directory() -> Path | None:
 
 def recall(kind: str, name: str) -> str | None:
     """Return the fact that was remembered under a name; None where it is not as it was written."""
-    path = _place(kind, name)
+    path = _path(kind, name)
     try:
         written = "" if path is None else path.read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -40,7 +40,7 @@ def recall(kind: str, name: str) -> str | None:
 
 def remember(kind: str, name: str, fact: str) -> None:
     """Keep a fact under a name, for later processes; a failure to do so is no error."""
-    path = _place(kind, name)
+    path = _path(kind, name)
     if path is None:
         return
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
@@ -52,7 +52,7 @@ def remember(kind: str, name: str, fact: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _place(kind: str, name: str) -> Path | None:
+def _path(kind: str, name: str) -> Path | None:
     base = directory()
     return base and base / kind / _digest(name)
 

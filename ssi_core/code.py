@@ -122,12 +122,12 @@ def _foreign(name: str) -> Path | None:
 def _modules(root: Path) -> dict[str, Path]:
     """Return the files of all modules of ours, by module."""
     modules = {}
-    for place, _, names in os.walk(root / PACKAGE):
-        package = place.removeprefix(f"{root}{os.sep}").replace(os.sep, ".")
+    for folder, _, names in os.walk(root / PACKAGE):
+        package = folder.removeprefix(f"{root}{os.sep}").replace(os.sep, ".")
         for name in names:
             if name.endswith(".py"):
                 module = package if name == "__init__.py" else f"{package}.{name[:-3]}"
-                modules[module] = Path(place, name)
+                modules[module] = Path(folder, name)
     return modules
 
 
@@ -233,7 +233,7 @@ def tokens(source: str) -> list[str]:
 
 def _is_plain_string(text: str) -> bool:
     """Tell a string, which does nothing as a statement, from one that computes its parts."""
-    quote = min((place for mark in "'\"" if (place := text.find(mark)) >= 0), default=-1)
+    quote = min((position for mark in "'\"" if (position := text.find(mark)) >= 0), default=-1)
     prefix = text[:quote].lower() if quote >= 0 else None
     return prefix is not None and (prefix == "" or prefix.isalpha()) and "f" not in prefix
 

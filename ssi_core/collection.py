@@ -197,8 +197,8 @@ class Collection:
 
     def frame(self, table: str) -> pl.DataFrame:
         """Read all of a table: a relation, or impressions."""
-        place = self.path / table
-        with files.reading(place, INGEST):
+        table_path = self.path / table
+        with files.reading(table_path, INGEST):
             return pl.read_parquet(self.parts(table), glob=False)
 
 

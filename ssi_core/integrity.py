@@ -187,9 +187,9 @@ def check_directory(
 def _names(directory: Path, manifest: str) -> list[str]:
     """Return the relative paths of all files but the manifest; hidden ones are not part of it."""
     names: list[str] = []
-    for place, inner, here in os.walk(directory):
+    for folder, inner, here in os.walk(directory):
         inner[:] = (name for name in inner if not name.startswith("."))
-        below = "" if place == str(directory) else f"{os.path.relpath(place, directory)}/"
+        below = "" if folder == str(directory) else f"{os.path.relpath(folder, directory)}/"
         names += (f"{below}{name}" for name in here if not name.startswith("."))
     return sorted(name for name in names if name != manifest)
 
@@ -200,9 +200,9 @@ def _stamp(directory: Path, manifest: str, records: Records, remedy: str) -> str
     if missing := sorted(records.keys() - present):
         raise BadInput(f"{directory / missing[0]}: it is missing. {remedy}")
     # A part that was added would be read with the others; no reader looks at any other file.
-    places = {name.rpartition("/")[0] for name in records}
+    folders = {name.rpartition("/")[0] for name in records}
     parts = (name for name in present - records.keys() if name.endswith(".parquet"))
-    if added := sorted(part for part in parts if part.rpartition("/")[0] in places):
+    if added := sorted(part for part in parts if part.rpartition("/")[0] in folders):
         raise BadInput(f"{directory / added[0]}: it was not written with the rest. {remedy}")
     facts = []
     for name, (size, expected) in sorted(records.items()):

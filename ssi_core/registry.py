@@ -109,9 +109,9 @@ def _entry_points() -> Iterable[EntryPoint]:
     return entry_points(group=GROUP)
 
 
-def _may_add(place: str) -> bool:
+def _may_add(directory: str) -> bool:
     """Tell whether a directory of modules may hold entry points of the group; an archive may."""
-    path = Path(place)
+    path = Path(directory)
     try:
         return any(_names_group(one) for one in path.iterdir() if one.suffix in _METADATA)
     except OSError:

@@ -14,8 +14,8 @@ def root() -> Path:
     if chosen := os.environ.get("SSI_ROOT"):
         return Path(chosen).resolve()
     here = Path.cwd()
-    places = (path for path in (here, *here.parents) if (path / "prefect.yaml").is_file())
-    return next(places, here)
+    roots = (path for path in (here, *here.parents) if (path / "prefect.yaml").is_file())
+    return next(roots, here)
 
 
 def home() -> Path:

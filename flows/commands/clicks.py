@@ -252,7 +252,7 @@ def _warn_of_own_log(model: str, clicks: Path) -> None:
         return
     learnt = [one.path for one in list_store(environment.home()) if one.key == key]
     logs = logs_of(clicks)
-    same = sorted({logs[one] for place in learnt for one in logs_of(place) if one in logs})
+    same = sorted({logs[one] for path in learnt for one in logs_of(path) if one in logs})
     if key == store.read(clicks).key or same:
         logging.getLogger(__name__).warning(
             "%s: the model has learnt from %s; its estimates are too high. Take a log that it has "

@@ -35,7 +35,7 @@ def store() -> None:
 class VerifySettings:
     """Settings of ``ssi data store verify``."""
 
-    places: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
+    directories: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
 
 
 @store.verb(
@@ -57,7 +57,7 @@ def verify(given: VerifySettings) -> Outcome:
     from ssi_core.types import BadInput
     from ssi_core.verify import verify as check
 
-    wanted = given.places or (environment.home(), environment.root() / "mlruns")
+    wanted = given.directories or (environment.home(), environment.root() / "mlruns")
     with progress("verify") as on_progress:
         results = check(wanted, on_progress, {FILE: lambda path: Changes(path).read()})
     problems = [result.problem for result in results if result.problem is not None]
@@ -154,7 +154,7 @@ def list_(given: ListSettings) -> Outcome:
 class RemoveSettings:
     """Settings of ``ssi data store remove``."""
 
-    places: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
+    directories: tuple[Path, ...] = argument("DIRECTORY", (), type=DIRECTORY)
     force: bool = option(False, "Also remove what is in use.")
     compiled: bool = option(False, "Remove the compiled kernels of all roots, and nothing else.")
 
@@ -175,10 +175,10 @@ def remove(given: RemoveSettings) -> Outcome:
     you name it and add --force.
     """
     if given.compiled:
-        return _remove_compiled(given.places)
+        return _remove_compiled(given.directories)
     from flows.storage.store_users import remove as take_away
 
-    removed = take_away(given.places, force=given.force)
+    removed = take_away(given.directories, force=given.force)
 
     def show(console: Console) -> None:
         _show(console, removed)

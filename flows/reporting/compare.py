@@ -86,7 +86,7 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
     )
     reports: dict[str, list[Report]] = {}
     for run in runs:
-        reports.setdefault(run.label, []).append(tracking.run_report(run.run_id, run.place))
+        reports.setdefault(run.label, []).append(tracking.run_report(run.run_id, run.artifacts))
     try:
         means = {label: average_seeds(runs_of_label) for label, runs_of_label in reports.items()}
     except ValueError as error:

@@ -157,11 +157,11 @@ def bars(
             color=colours,
             error_kw={"ecolor": _INK, "elinewidth": 1},
         )
-        for place, value, width in zip(positions, sizes, error, strict=True):
+        for position, value, width in zip(positions, sizes, error, strict=True):
             text = f"{value:.2f}" if "rank_loss" in measure else f"{value:.3f}"
             axes.annotate(
                 text,
-                (value + width, place),
+                (value + width, position),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center",

@@ -150,11 +150,11 @@ def _busy() -> JSONResponse:
     return answer
 
 
-def problem(status: int, kind: str, message: str, place: str = "body") -> JSONResponse:
+def problem(status: int, kind: str, message: str, location: str = "body") -> JSONResponse:
     """Return the answer that says what is wrong, in the form of every such answer."""
     # What was sent may hold half a surrogate pair, which no answer can.
     message = message.encode(errors="replace").decode()
-    detail = [{"loc": [place], "msg": message, "type": kind}]
+    detail = [{"loc": [location], "msg": message, "type": kind}]
     return JSONResponse({"detail": detail}, status)
 
 

@@ -189,8 +189,8 @@ class Service:
     def _opened(self, asked: str, directory: Path, index: Path | None) -> Served:
         searcher = LiveSearcher(self._prepare(open_searcher(directory, index)))
         # With an index of its own, the model itself relates documents.
-        place = related_in(directory) if index is None else None
-        related = None if place is None else LiveSearcher(open_searcher(place))
+        index_directory = related_in(directory) if index is None else None
+        related = None if index_directory is None else LiveSearcher(open_searcher(index_directory))
         for one in (searcher, related):
             if one is not None:  # Kernels compile with the first question, which is then nobody's.
                 shown(one.search([one.index.titles[0]], 1)[0])

@@ -12,8 +12,8 @@ def shown(address: str) -> str:
     parts = urlsplit(address)
     if parts.password is None:
         return address
-    place = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{parts.username}:***@{place}").geturl()
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username}:***@{host}").geturl()
 
 
 def trouble(address: str) -> str:

@@ -91,11 +91,11 @@ def refuse_while_open(database: Path, reason: str) -> None:
     """
     import psutil
 
-    place = str(database.resolve())
+    path = str(database.resolve())
     for process in psutil.process_iter():
         try:
             is_other = process.pid != os.getpid()
-            if is_other and any(file.path == place for file in process.open_files()):
+            if is_other and any(file.path == path for file in process.open_files()):
                 raise _in_use(database, reason, f"process {process.pid} ({process.name()})")
         except psutil.Error:
             continue

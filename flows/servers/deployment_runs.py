@@ -109,15 +109,15 @@ def _parameters(deployment: DeploymentResponse, given: Mapping[str, str]) -> dic
     parameters = copy.deepcopy(dict(deployment.parameters or {}))
     schema = deployment.parameter_openapi_schema or {}
     known = schema.get("properties", {})
-    place = parameters
+    target = parameters
     if _SETTINGS in known:
-        place = parameters.setdefault(_SETTINGS, {})
+        target = parameters.setdefault(_SETTINGS, {})
         known = _properties(schema, known[_SETTINGS])
     for name, text in given.items():
         first, *_ = path = name.split(".")
         if first not in known:
             raise BadInput(f"deployment {deployment.name!r}: no setting {instead(first, known)}")
-        inner = place
+        inner = target
         for part in path[:-1]:
             inner = inner.setdefault(part, {})
         inner[path[-1]] = _value(text)

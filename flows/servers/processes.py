@@ -24,7 +24,7 @@ _SAME_START = 2.0
 
 
 @cache
-def place() -> str:
+def process_table() -> str:
     """Return where numbers of processes mean the same: the machine, and its table of processes.
 
     Each container has a table of its own; a number of one means another process in the next.
@@ -38,10 +38,10 @@ def place() -> str:
 
 @cache
 def name_of(pid: int) -> str:
-    """Return a name of a process that no other has: place, number and start."""
+    """Return a name of a process that no other has: table of processes, number and start."""
     import psutil
 
-    return f"{place()}-{pid}-{psutil.Process(pid).create_time():.2f}"
+    return f"{process_table()}-{pid}-{psutil.Process(pid).create_time():.2f}"
 
 
 def own_name() -> str:
@@ -50,12 +50,12 @@ def own_name() -> str:
 
 
 def is_here(name: str) -> bool:
-    """Say whether a process, living or not, is one of this place; see `place`."""
-    return name.rsplit("-", 2)[0] == place()
+    """Say whether a process, living or not, is of this `process_table`."""
+    return name.rsplit("-", 2)[0] == process_table()
 
 
 def is_over(name: str) -> bool:
-    """Say whether a process of this place has ended; never so of another place's."""
+    """Say whether a process of this `process_table` has ended; never so of another one."""
     import psutil
 
     if not is_here(name):
@@ -79,7 +79,7 @@ def scratch() -> Iterator[Path]:
     """Keep temporary files of this process and its children in a directory under ``.ssi/tmp``.
 
     It goes with the block; those of commands that were killed go now. Where none can be made, as on
-    a full disk, the system's place serves: what only reads, or makes room, need not fail.
+    a full disk, the system's directory serves: what only reads, or makes room, need not fail.
     """
     space = environment.home() / "tmp"
     path = space / own_name()

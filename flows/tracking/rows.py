@@ -128,8 +128,8 @@ class RowRun:
         for kind, values in of_short(report).items():
             for name, value in values.items():
                 error = name.endswith("_se")
-                place = f"test_se/{kind}" if error else f"test/{kind}"
-                metrics[f"{place}/{name.removesuffix('_se')}"] = value
+                key = f"test_se/{kind}" if error else f"test/{kind}"
+                metrics[f"{key}/{name.removesuffix('_se')}"] = value
         self._add(metrics)
         if report.candidates:
             client().log_param(self.run_id, "candidates", report.candidates)

@@ -43,7 +43,7 @@ class FinishedRow:
         Settings that its training chose.
     data : mapping
         Keys of the task and of the corpus that it is made of.
-    place : str
+    artifacts : str
         Address of its files.
     """
 
@@ -53,7 +53,7 @@ class FinishedRow:
     metrics: Mapping[str, float]
     chosen: Mapping[str, str]
     data: Mapping[str, str]
-    place: str
+    artifacts: str
 
 
 def new_comparison_id(table: Table) -> str:
@@ -114,9 +114,9 @@ def run_table(run_id: str) -> Table:
     return parse_table(written, f"run {run_id}")
 
 
-def run_report(run_id: str, place: str | None = None) -> Report:
-    """Return the report of a finished run; ``place`` is the address of its files, if known."""
-    with _artifact(run_id, "report", place) as path:
+def run_report(run_id: str, artifacts: str | None = None) -> Report:
+    """Return the report of a finished run; ``artifacts`` is the address of its files, if known."""
+    with _artifact(run_id, "report", artifacts) as path:
         return load_report(path)
 
 
@@ -174,10 +174,10 @@ def log_summary(
 
 
 @contextmanager
-def _artifact(run_id: str, path: str, place: str | None = None) -> Iterator[Path]:
+def _artifact(run_id: str, path: str, artifacts: str | None = None) -> Iterator[Path]:
     """Give a file or directory of a run where it lies, or a copy if it is behind a server."""
     try:
-        here = local(place or str(client().get_run(run_id).info.artifact_uri)) / path
+        here = local(artifacts or str(client().get_run(run_id).info.artifact_uri)) / path
         if here.exists():
             yield here
             return

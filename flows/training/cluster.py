@@ -75,7 +75,7 @@ def train_rows(
         except Exception as error:
             ended(str(job), error)
         else:
-            parts[part.place], names[part.place] = part, str(job)
+            parts[part.path], names[part.path] = part, str(job)
     tasks = {part.task / store.MANIFEST for part in parts.values()}
     spread = Spread(parts.values())
     stage: Stage[Part, TrialResult | None] = Stage(
@@ -98,7 +98,7 @@ def train_rows(
                 _record(table, done.part, done, comparison)
             except Exception as error:
                 failure = error
-            ended(names[done.part.place], failure)
+            ended(names[done.part.path], failure)
     shutil.rmtree(path / _STARTS, ignore_errors=True)
 
 
@@ -122,9 +122,9 @@ def _part_of(table: Table, job: Job, comparison: str, path: Path, threads: int) 
     )
 
 
-def _shared_model(run: str, place: Path) -> Path:
+def _shared_model(run: str, directory: Path) -> Path:
     """Return a copy of the model of a run, where workers see it."""
-    copy = place / run
+    copy = directory / run
     if not copy.is_dir():
         with once(copy, "sealed.json") as (out, _):
             shutil.copytree(tracking.model_directory(run), out / "model")
@@ -144,4 +144,4 @@ def _record(table: Table, part: RowPart, done: Done[Any, Any], comparison: str) 
                 run.watch(step, metrics)
             log_trained(run, trained)
             run.used(trained.usage)
-    shutil.rmtree(part.place, ignore_errors=True)
+    shutil.rmtree(part.path, ignore_errors=True)

@@ -124,10 +124,10 @@ def _own(name: str) -> list[Path]:
 def _state_of(frozen: str) -> Path | None:
     """Open what a set was drawn from; None where that is gone, or another by now."""
     artefact = store.read(Path(frozen), KIND)
-    place = str(artefact.configuration["source"])
-    source = source_with_key(place, artefact.parents.get("collection", ""))
+    path = str(artefact.configuration["source"])
+    source = source_with_key(path, artefact.parents.get("collection", ""))
     if source is None:
         logger.warning(
-            "%s is no longer what %s was drawn from: no link counts as new", place, frozen
+            "%s is no longer what %s was drawn from: no link counts as new", path, frozen
         )
     return source

@@ -190,7 +190,7 @@ def fit(given: FitSettings) -> Outcome:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     index = fitted.save(given.out)
-    written = [index.export(target, place, force=given.force) for target, place in given.exports]
+    written = [index.export(target, path, force=given.force) for target, path in given.exports]
     value = _value(fitted, given.out) | {
         "exports": [{"path": str(one.path), "counts": dict(one.counts)} for one in written]
     }

@@ -64,17 +64,17 @@ def walk(directory: Path, skipped: Counter[str], *, deep: bool = True) -> Iterat
         root = directory.resolve(strict=True)
         left = _shown(directory, skipped)
     while left:
-        place = left.pop()
+        path = left.pop()
         try:
-            state = place.lstat()
+            state = path.lstat()
             if stat.S_ISDIR(state.st_mode):
-                left += _shown(place, skipped) if deep else []
+                left += _shown(path, skipped) if deep else []
                 continue
         except OSError:  # no right to it, or a path that is too long
             skipped["folder_unreadable"] += 1
             continue
-        if (reason := unfit(place, root)) is None:
-            yield place
+        if (reason := unfit(path, root)) is None:
+            yield path
         else:
             skipped[reason] += 1
 

@@ -161,7 +161,7 @@ def title_mentions(documents: pl.DataFrame) -> pl.DataFrame:
     >>> title_mentions(pages).rows()
     [('2', '1')]
     """
-    known = documents.select("title", target="id", place=pl.int_range(pl.len()))
+    known = documents.select("title", target="id", position=pl.int_range(pl.len()))
     known = known.filter(pl.col("title").str.len_chars() >= LEAST_TITLE)
     titles = known["title"].unique(maintain_order=True)
     return (
@@ -173,7 +173,7 @@ def title_mentions(documents: pl.DataFrame) -> pl.DataFrame:
         .explode("title")
         .join(known, on="title")
         .filter(pl.col("source") != pl.col("target"))
-        .sort("row", "place")
+        .sort("row", "position")
         .select("source", "target")
     )
 
@@ -280,7 +280,7 @@ def _read(
         if progress is not None and not files % 500:
             progress(0.5, f"{files:,} articles read")
     if not articles:
-        first = "".join(f" ({name}, {place})" for name, place in list(malformed.items())[:1])
+        first = "".join(f" ({name}, {position})" for name, position in list(malformed.items())[:1])
         raise BadInput(f"{path}: no article in it has a text in both languages{first}. {_REMEDY}")
     building.counts["files"] = files + len(malformed)
     building.skipped["article_malformed"] = len(malformed)

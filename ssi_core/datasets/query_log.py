@@ -194,7 +194,7 @@ class _Shards:
     def __iter__(self) -> Iterator[tuple[pl.DataFrame, tuple[str, str]]]:
         """Yield the rows of each shard, with the first and the last prefix of its ids."""
         for shard in range(self._number):
-            first, end = (-(-place * _IDS // self._number) for place in (shard, shard + 1))
+            first, end = (-(-boundary * _IDS // self._number) for boundary in (shard, shard + 1))
             parts = files.parts_in(self._directory / f"{shard}")
             rows = [pl.read_parquet(part, glob=False) for part in parts]
             schema = {"query": pl.String(), **PAIRS}

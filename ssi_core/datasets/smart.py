@@ -209,7 +209,7 @@ def _judge(
     kept: dict[tuple[int, int], int] = {}
     skipped: Counter[str] = Counter()
     lines_read = 0
-    for place, line in enumerate(_lines(path), 1):
+    for line_number, line in enumerate(_lines(path), 1):
         fields = line.split()
         if not fields:
             continue
@@ -218,8 +218,8 @@ def _judge(
         if not whole or (grades is not None and fields[2] not in grades):
             codes = "a code" if grades is None else f"one of {', '.join(grades)}"
             raise BadInput(
-                f"{path}: line {place} is {line.strip()[:60]!r}, expected the numbers of a query "
-                f"and a document, and {codes}. Restore the published file."
+                f"{path}: line {line_number} is {line.strip()[:60]!r}, expected the numbers of a "
+                f"query and a document, and {codes}. Restore the published file."
             )
         lines_read += 1
         number, document = int(fields[0]), int(fields[1])

@@ -220,8 +220,8 @@ def in_order(names: Iterable[str]) -> list[str]:
     >>> in_order(["hubness", "p_at_10", "rank_loss", "map"])
     ['map', 'rank_loss', 'p_at_10', 'hubness']
     """
-    places = {name: n for n, name in enumerate(dict.fromkeys((*LEADING, *every_measure())))}
-    return sorted(names, key=lambda name: places.get(name, len(places)))
+    order = {name: n for n, name in enumerate(dict.fromkeys((*LEADING, *every_measure())))}
+    return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
 LOWER_IS_BETTER = frozenset(

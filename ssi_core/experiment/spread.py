@@ -100,7 +100,7 @@ class Spread(Iterator[Part]):
         for row in rows:
             choices = _choices_of(row)
             for choice in choices:
-                self._choices[row.place, choice.fold] = choice
+                self._choices[row.path, choice.fold] = choice
                 self._trials += choice.begin()
             if not choices:
                 self._rows.append(row)
@@ -116,13 +116,13 @@ class Spread(Iterator[Part]):
     def ended(self, done: Done[Part, Any]) -> None:
         """Take note of a trial that has ended."""
         assert isinstance(done.part, TrialPart)
-        row, key = done.part.row, (done.part.row.place, done.part.fold)
+        row, key = done.part.row, (done.part.row.path, done.part.fold)
         choice = self._choices[key]
         self._trials += choice.ended(done.part.step, done.outcome)
         if choice.open:
             return
         del self._choices[key]
-        if not any(place == row.place for place, _ in self._choices):
+        if not any(path == row.path for path, _ in self._choices):
             self._rows.append(row)
 
 
@@ -181,7 +181,7 @@ class _Choice:
 def _choices_of(row: RowPart) -> list[_Choice]:
     """Return the choices of a row, one for each fold."""
     auto = row.row.ranker()
-    if not isinstance(auto, Auto) or row.start is not None or (row.place / SEALED).is_file():
+    if not isinstance(auto, Auto) or row.start is not None or (row.path / SEALED).is_file():
         return []
     try:
         task, state = open_task(row.task), checkpoints.begun(row.kept, row.row, row.threads).state

@@ -214,7 +214,7 @@ class RowPart:
         Seed of the start and of the sampling.
     threads : int
         Threads of the training.
-    place : Path
+    path : Path
         Directory to write, named by `part_key`.
     kept : Path
         Directory of its checkpoints.
@@ -227,7 +227,7 @@ class RowPart:
     task: Path
     seed: int
     threads: int
-    place: Path
+    path: Path
     kept: Path
     start: Path | None = None
 
@@ -258,14 +258,14 @@ def train_part(part: RowPart) -> None:
     Refused
         It does not fit this machine, or another process trains it now.
     """
-    if (part.place / SEALED).is_file():
+    if (part.path / SEALED).is_file():
         return
     row, what = part.row, f"row {part.label!r} with seed {part.seed} on {part.task}"
     cost = cost_of(row, part.task, part.threads)
     resources.require(
         f"training of {part.label}",
         memory=cost.memory,
-        directory=part.place.parent,
+        directory=part.path.parent,
         disk=cost.disk,
         remedy=resources.FEWER,
     )
@@ -274,7 +274,7 @@ def train_part(part: RowPart) -> None:
         limited(part.threads),
         checkpoints.alone(part.kept, what),
         checkpoints.attempt(part.kept, row, part.threads, what) as attempt,
-        once(part.place, SEALED) as (out, _),
+        once(part.path, SEALED) as (out, _),
     ):
         task = open_task(part.task)
         train_row(part.table, row, task, part.seed, out, attempt, start=start, threads=part.threads)
@@ -282,6 +282,6 @@ def train_part(part: RowPart) -> None:
 
 def open_part(part: RowPart) -> Trained:
     """Read the directory of a part; `BadInput` where a file of it is not as it was written."""
-    remedy = f"Remove {part.place}, and the row is trained again."
-    integrity.open_sealed(part.place, SEALED, "trained row", remedy)
-    return read_trained(part.place)
+    remedy = f"Remove {part.path}, and the row is trained again."
+    integrity.open_sealed(part.path, SEALED, "trained row", remedy)
+    return read_trained(part.path)

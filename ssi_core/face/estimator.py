@@ -297,8 +297,8 @@ class Estimator:
         if facts:
             parts.insert(0, folded("Training", html_table(["found", "value"], facts)))
         task = vars(self).get("task_")
-        place = "fitted" if task is None else f"fitted on {task.path}"
-        return card(repr(self), place, self._measured(), *parts)
+        where = "fitted" if task is None else f"fitted on {task.path}"
+        return card(repr(self), where, self._measured(), *parts)
 
     def _measured(self) -> str:
         """Write the measures on validation of what was kept."""

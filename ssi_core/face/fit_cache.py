@@ -43,10 +43,10 @@ def fit_once(model: Trained, task: Task, *, threads: int = 1) -> Trained:
     }
     make = partial(_build, model=model, task=task, threads=threads)
     artefact = store.open_or_make(KIND, settings, {"task": task.key}, make)
-    places = [artefact.path / f"fold_{number}" for number in range(len(task.divisions))]
+    directories = [artefact.path / f"fold_{number}" for number in range(len(task.divisions))]
     model.reproducible_ = threads == 1 and ranker.repeats
     curve = files.read_object(artefact.path / _CURVE)["curve"]
-    return model.take(task, [load_model(place) for place in places], curve)
+    return model.take(task, [load_model(directory) for directory in directories], curve)
 
 
 def _makers(task: Task) -> list[type]:

@@ -142,9 +142,9 @@ def linked(text: str, url: str | None) -> Html:
     return Html(f'<a href="{escape(url)}">{escape(text)}</a>')
 
 
-def card(what: str, place: object, *parts: str) -> str:
+def card(what: str, where: object, *parts: str) -> str:
     """Write what an object is, then its parts, then where it lies."""
-    return f"<p><b>{escape(what)}</b></p>{''.join(parts)}<p><small>{escape(str(place))}</small></p>"
+    return f"<p><b>{escape(what)}</b></p>{''.join(parts)}<p><small>{escape(str(where))}</small></p>"
 
 
 def folded(what: str, html: str) -> str:

@@ -145,8 +145,8 @@ def _store(builder: ir.IRBuilder, value: Any, pointer: Any) -> None:
 def _everywhere(builder: ir.IRBuilder, value: Any) -> Any:
     nowhere = ir.Constant(_vector(value.type), ir.Undefined)
     once = builder.insert_element(nowhere, value, _INT(0))
-    places = ir.Constant(ir.VectorType(_INT, LINE), [0] * LINE)
-    return builder.shuffle_vector(once, nowhere, places)
+    lanes = ir.Constant(ir.VectorType(_INT, LINE), [0] * LINE)
+    return builder.shuffle_vector(once, nowhere, lanes)
 
 
 def _multiply_add(builder: ir.IRBuilder, a: Any, x: Any, y: Any) -> Any:

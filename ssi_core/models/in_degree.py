@@ -16,7 +16,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.estimator import Arrays, Sizes
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
-from ssi_core.models.known import fingerprints, places_of
+from ssi_core.models.known import fingerprints, rows_of
 from ssi_core.scoring.vectors import Columns, Inner, Vectors
 from ssi_core.types import Task, Texts
 
@@ -65,9 +65,9 @@ class InDegree(Model):
         """Return one column: 1 for a query, ``ln(1 + n_d)`` for a document."""
         values = np.ones(len(texts), np.float32)
         if side == "document":
-            places, known = places_of(texts, fitted.arrays["known"])
+            rows, known = rows_of(texts, fitted.arrays["known"])
             values = np.zeros(len(texts), np.float32)
-            values[known] = np.log1p(fitted.arrays["links"][places[known]])
+            values[known] = np.log1p(fitted.arrays["links"][rows[known]])
         return Inner(sparse.csr_array(values[:, None]), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> Columns:

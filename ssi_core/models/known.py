@@ -22,9 +22,7 @@ def fingerprints(texts: Texts) -> NDArray[np.uint64]:
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
-def places_of(
-    texts: Texts, known: NDArray[np.uint64]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def rows_of(texts: Texts, known: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the place of each text among ascending fingerprints, and which texts have one."""
     keys = fingerprints(texts)
     if len(known) == 0:

@@ -17,7 +17,7 @@ from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.combined.parts import Parts, arrays_of, fitted_parts
-from ssi_core.models.known import fingerprints, places_of
+from ssi_core.models.known import fingerprints, rows_of
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.query_expansion import top_documents
 from ssi_core.resources import Cost
@@ -192,9 +192,9 @@ def _with(fit: FittedModel, settings: tuple[float, ...]) -> FittedModel:
 def _relevance(fitted: FittedModel, first: Model, texts: Texts, queries: TextMatrix) -> TextMatrix:
     """Return the most probable words of the relevance models, CSR float64; rows have the sum 1."""
     documents, terms = (int(number) for number in fitted.arrays["settings"][:2])
-    places, known = places_of(texts, fitted.arrays["known"])
+    rows, known = rows_of(texts, fitted.arrays["known"])
     itself = np.full(len(texts), -1)
-    itself[known] = fitted.arrays["place"][places[known]]
+    itself[known] = fitted.arrays["place"][rows[known]]
     shape = (len(fitted.arrays["share_indptr"]) - 1, queries.shape[1])
     ranked = sparse.csc_array(_parts(fitted, "ranked"), shape=shape, copy=False)
     share = sparse.csr_array(_parts(fitted, "share"), shape=shape, copy=False)

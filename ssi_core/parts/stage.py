@@ -36,7 +36,7 @@ class Stage(Generic[Part, Result]):
         Name of the stage, as a person reads it: a log and Dask's pages show it.
     make : callable
         Function of a module, or a `functools.partial` of one.
-    place : Path
+    path : Path
         Directory in which parts write.
     inputs : sequence of Path
         Files that parts read, which must be the same everywhere.
@@ -46,6 +46,6 @@ class Stage(Generic[Part, Result]):
 
     name: str
     make: Callable[[Part], Result]
-    place: Path
+    path: Path
     inputs: Sequence[Path] = ()
     code: Sequence[ModuleType | type | Callable[..., Any]] = ()

@@ -108,10 +108,10 @@ def _event(action: str, after: int) -> list[pl.Expr]:
     """Return the columns of an event, some seconds after its query."""
     *names, moment = _OF_VISIT
     product = pl.struct(object_id="document", object_id_field=pl.lit("id"))
-    place = pl.struct(ordinal="position")
+    position = pl.struct(ordinal="position")
     return [
         pl.lit(action).alias("action_name"),
         *names,
         moment + 1000 * after,
-        pl.struct(object=product, position=place).alias("event_attributes"),
+        pl.struct(object=product, position=position).alias("event_attributes"),
     ]

@@ -249,8 +249,8 @@ def plan_world(documents: int, seed: int) -> World:
     # Entities of one name belong to different subjects, whose words differ: titles are unique.
     turns, names = np.divmod(np.arange(len(entities)), -(-len(entities) // _PAGES_A_NAME))
     base = rng.integers(subjects, size=names.max() + 1)
-    places = rng.integers(CONCEPTS_A_SUBJECT, size=len(entities))
-    primary[entities] = (base[names] + turns) % subjects * CONCEPTS_A_SUBJECT + places
+    offsets = rng.integers(CONCEPTS_A_SUBJECT, size=len(entities))
+    primary[entities] = (base[names] + turns) % subjects * CONCEPTS_A_SUBJECT + offsets
     name[entities] = names
     focal = _draw_focal(primary, rng)
     article_of = np.full(active, -1, np.int32)

@@ -120,7 +120,7 @@ def draw_word(world: World, document: int, state: Any, scratch: Any) -> int:
 
 
 @jit
-def write_word(word: int, out: NDArray[np.uint8], place: int) -> int:
+def write_word(word: int, out: NDArray[np.uint8], position: int) -> int:
     """Write the letters of a word, syllables of a consonant and a vowel; return where it ends."""
     syllables, span, rest = 1, _SYLLABLES, int(word)
     while rest >= span:
@@ -130,9 +130,9 @@ def write_word(word: int, out: NDArray[np.uint8], place: int) -> int:
     for n in range(syllables - 1, -1, -1):
         syllable = rest % _SYLLABLES
         rest //= _SYLLABLES
-        out[place + 2 * n] = _CONSONANTS[syllable // 5]
-        out[place + 2 * n + 1] = _VOWELS[syllable % 5]
-    return place + 2 * syllables
+        out[position + 2 * n] = _CONSONANTS[syllable // 5]
+        out[position + 2 * n + 1] = _VOWELS[syllable % 5]
+    return position + 2 * syllables
 
 
 @jit
@@ -181,22 +181,22 @@ def write_texts(
     state, scratch : uint64 (1,)
         Overwritten.
     """
-    place = 0
+    position = 0
     for n in range(len(lengths)):
         seed_of(state, world.seed, 6, first + n)
         for number in range(lengths[n]):
-            begin = place
+            begin = position
             word = draw_word(world, first + n, state, scratch)
-            place = write_word(word, out, place)
+            position = write_word(word, out, position)
             if number % _SENTENCE == 0:
                 out[begin] -= _CAPITAL
             if number % _SENTENCE == _SENTENCE - 1 or number == lengths[n] - 1:
-                out[place] = _STOP
-                place += 1
-            out[place] = _SPACE
-            place += 1
-        place -= 1
-        ends[n] = place
+                out[position] = _STOP
+                position += 1
+            out[position] = _SPACE
+            position += 1
+        position -= 1
+        ends[n] = position
 
 
 @jit
@@ -227,14 +227,14 @@ def draw_links(world: World, first: int, starts: Any, targets: Any, state: Any) 
         drawn = int(10.5 * np.exp(normal(state)))
         for _ in range(min(MOST_LINKS, max(1, drawn))):
             target = document_of(world, _slot_linked(world, slot, state))
-            place = total
-            while place > starts[n] and targets[place - 1] > target:
-                place -= 1
-            seen = place > starts[n] and targets[place - 1] == target
+            position = total
+            while position > starts[n] and targets[position - 1] > target:
+                position -= 1
+            seen = position > starts[n] and targets[position - 1] == target
             if target != source and not seen:
-                for t in range(total, place, -1):
+                for t in range(total, position, -1):
                     targets[t] = targets[t - 1]
-                targets[place] = target
+                targets[position] = target
                 total += 1
     starts[len(starts) - 1] = total
     return total

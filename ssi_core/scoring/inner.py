@@ -245,7 +245,7 @@ SPARE = 16
 """Documents that are scored once more beside the k best of a dense part."""
 
 
-def places(queries: Vectors, k: int, documents: int) -> int:
+def looked_at(queries: Vectors, k: int, documents: int) -> int:
     """Return how many documents of each query are looked at for the k best."""
     return min(k if queries.dense is None else k + SPARE, documents)
 
@@ -283,14 +283,14 @@ def best_documents(
         Documents at most.
     candidates : int32 (queries, candidates) or None
         Rows of the documents that were scored, equal scores by ascending row, -1 and ``-inf`` where
-        there is none; None: all. As many as are looked at (`places`) come with the best first.
+        there is none; None: all. As many as are looked at (`looked_at`) come with the best first.
 
     Returns
     -------
     int32 and float32 (queries, k or all documents)
         Row -1 and score ``-inf`` where there are no more.
     """
-    wanted = places(queries, k, scores.shape[1])
+    wanted = looked_at(queries, k, scores.shape[1])
     if queries.dense is None:
         scores[scores == 0] = -np.inf
     rows, best = candidates, scores
@@ -319,8 +319,8 @@ def _best_again(queries: Vectors, documents: Vectors, rows: Int32, k: int) -> tu
 
 def pairs_in(rows: Int32) -> tuple[Int32, Int32]:
     """Return query and document of the rows that there are, int32 (pairs,) each."""
-    query, place = np.nonzero(rows >= 0)
-    return query.astype(np.int32), np.ascontiguousarray(rows[query, place], dtype=np.int32)
+    query, column = np.nonzero(rows >= 0)
+    return query.astype(np.int32), np.ascontiguousarray(rows[query, column], dtype=np.int32)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ssi_core.selection.star import Factors, Place, Settings, best_of_each, joined
+from ssi_core.selection.star import Factors, Point, Settings, best_of_each, joined
 from ssi_core.types import Task
 
 PLAIN: Settings = {"negatives": 16, "warp": False}
@@ -119,7 +119,7 @@ class Plan(Protocol):
     def first(self) -> int: ...  # noqa: D102
     def most_triples(self, task: Task) -> int: ...  # noqa: D102
     def factors(self, task: Task) -> Factors: ...  # noqa: D102
-    def begun(self, task: Task) -> Sequence[tuple[Settings, Place | None]]: ...  # noqa: D102
+    def begun(self, task: Task) -> Sequence[tuple[Settings, Point | None]]: ...  # noqa: D102
 
 
 class Rounds:
@@ -135,7 +135,7 @@ class Rounds:
         self._factors = plan.factors(task)
         begun = plan.begun(task)
         self._settings: list[Settings] = [settings for settings, _ in begun]
-        self._places = {number: place for number, (_, place) in enumerate(begun) if place}
+        self._points = {number: point for number, (_, point) in enumerate(begun) if point}
         pairs = len(task.train)
         self._budget = plan.most_triples(task)
         first = min(5 * pairs, max(plan.first, pairs // 10), self._budget)
@@ -207,21 +207,21 @@ class Rounds:
 
     def _best_joined(self, trainings: Sequence[int]) -> list[int]:
         """Add the settings that join the best value of each thing, in the two best kinds."""
-        means = {self._places[n]: self._means[n] for n in trainings if n in self._places}
-        first = self._places[next(iter(self._places))]
+        means = {self._points[n]: self._means[n] for n in trainings if n in self._points}
+        first = self._points[next(iter(self._points))]
         if first not in means:
             return []
         best = best_of_each(means, {})
-        others = {place[DIAGONAL] for place in means} - {best[DIAGONAL]}
-        places = [best]
+        others = {point[DIAGONAL] for point in means} - {best[DIAGONAL]}
+        points = [best]
         if others:
-            places.append(best_of_each(means, {DIAGONAL: list(others)}))
+            points.append(best_of_each(means, {DIAGONAL: list(others)}))
         added = []
-        for place in places:
-            if place not in self._places.values():
+        for point in points:
+            if point not in self._points.values():
                 added.append(len(self._settings))
-                self._places[added[-1]] = place
-                self._settings.append(joined(self._factors, place))
+                self._points[added[-1]] = point
+                self._settings.append(joined(self._factors, point))
         return added
 
     def _finish(

@@ -9,11 +9,11 @@ Settings: TypeAlias = Mapping[str, Any]
 Factors: TypeAlias = Sequence[Sequence[Settings]]
 """Of each thing its values, and of each value the settings that it stands for."""
 
-Place: TypeAlias = tuple[int, ...]
+Point: TypeAlias = tuple[int, ...]
 """Of each factor the number of its value."""
 
 
-def star(sizes: Sequence[int]) -> list[Place]:
+def star(sizes: Sequence[int]) -> list[Point]:
     """Return the first values of all, then each other value in the place of a first one.
 
     The second values of all factors come before the third.
@@ -24,13 +24,13 @@ def star(sizes: Sequence[int]) -> list[Place]:
     [(0, 0), (1, 0), (0, 1), (0, 2)]
     """
     first = (0,) * len(sizes)
-    places = [first]
+    points = [first]
     for value in range(1, max(sizes)):
-        places += [_with(first, n, value) for n, size in enumerate(sizes) if value < size]
-    return places
+        points += [_with(first, n, value) for n, size in enumerate(sizes) if value < size]
+    return points
 
 
-def best_of_each(means: Mapping[Place, float], allowed: Mapping[int, Sequence[int]]) -> Place:
+def best_of_each(means: Mapping[Point, float], allowed: Mapping[int, Sequence[int]]) -> Point:
     """Return the best value of each factor, by the means of a star or of a part of it.
 
     Parameters
@@ -53,11 +53,11 @@ def best_of_each(means: Mapping[Place, float], allowed: Mapping[int, Sequence[in
     return best
 
 
-def joined(factors: Factors, place: Place) -> Settings:
+def joined(factors: Factors, point: Point) -> Settings:
     """Return the settings that the values of a place stand for together."""
-    values = (factor[value] for factor, value in zip(factors, place, strict=True))
+    values = (factor[value] for factor, value in zip(factors, point, strict=True))
     return {name: value for settings in values for name, value in settings.items()}
 
 
-def _with(place: Place, factor: int, value: int) -> Place:
-    return (*place[:factor], value, *place[factor + 1 :])
+def _with(point: Point, factor: int, value: int) -> Point:
+    return (*point[:factor], value, *point[factor + 1 :])

@@ -137,7 +137,7 @@ def explain(
         return _of_features(searcher, vectors, vectors.second, text.ids[0])
     explained = explain_pair(searcher.fitted, queries, text, k, popularity=popularity)
     words = {part.document_word for part in explained.parts}
-    fields = _places(searcher, document, words)
+    fields = _fields_of(searcher, document, words)
     fields |= {word: each for word, each in _shares(searcher.fitted, text, words).items() if each}
     parts = [replace(part, fields=fields[part.document_word]) for part in explained.parts]
     return replace(explained, parts=tuple(parts))
@@ -162,7 +162,7 @@ def _shares(
     }
 
 
-def _places(
+def _fields_of(
     searcher: Searcher, document: str, words: Collection[str]
 ) -> dict[str, dict[str, float | None]]:
     """Return the fields that contain each word, as far as the index keeps them.

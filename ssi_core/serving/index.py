@@ -224,7 +224,7 @@ def _parts_of(vectors: Vectors, below: str = "") -> dict[str, Any]:
     parts = {f"{below}sparse": vectors.sparse, f"{below}dense": vectors.dense}
     for number, one in enumerate(_several(vectors)):
         parts |= _parts_of(one, f"{_FUSED}/{number}/")
-    return {place: part for place, part in parts.items() if part is not None}
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def _check_parts(path: Path, parts: Mapping[str, Any], documents: int) -> None:
@@ -267,8 +267,8 @@ def _write_vectors(
         for rows in _blocks(len(documents), block):
             vectors = refuse_nan(fitted.embed_documents(documents.take(rows)), str(path))
             several = _several(vectors)
-            places = [path / _FUSED / str(number) for number in range(len(several))] or [path]
-            for offset, part in zip(places, several or (vectors,), strict=True):
+            directories = [path / _FUSED / str(number) for number in range(len(several))] or [path]
+            for offset, part in zip(directories, several or (vectors,), strict=True):
                 if offset not in writers:
                     writers[offset] = _VectorWriter(offset, part, len(documents), storage, files)
                 writers[offset].write(rows, part)

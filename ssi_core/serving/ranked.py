@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
-from ssi_core.scoring.inner import best_documents, places
+from ssi_core.scoring.inner import best_documents, looked_at
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Vectors, first_part
 from ssi_core.serving.passages import Passage, SupportsRows
@@ -147,7 +147,7 @@ class Ranked:
         A document that has no word of the query and meets it in no latent space is no result. The
         score of a document that is found has the same bits whatever else is asked with it.
         """
-        wanted = places(queries, k, len(self.ids))
+        wanted = looked_at(queries, k, len(self.ids))
         candidates, scores = self.scores(queries, wanted, self.hidden)
         rows, best = best_documents(queries, first_part(self.vectors), scores, k, candidates)
         pairs = zip(rows.tolist(), best.tolist(), strict=True)

@@ -378,8 +378,10 @@ def open_searcher(directory: Path, index: Path | None = None) -> Searcher:
 def index_of(directory: Path, index: Path | None = None) -> Path | None:
     """Return the place of an index: the one given, else in or beside the model; None: no index."""
     beside = model_in(directory).parent / "index"
-    places = [index] if index is not None else [directory / "index", beside]
-    return next((place for place in places if (place / store.MANIFEST).is_file()), None)
+    candidates = [index] if index is not None else [directory / "index", beside]
+    return next(
+        (candidate for candidate in candidates if (candidate / store.MANIFEST).is_file()), None
+    )
 
 
 def model_in(directory: Path) -> Path:

@@ -175,8 +175,8 @@ class Shown:
         return shown._replace(related=_beside(shown, related)), tuple(having)
 
     def _having(self, words: Collection[str]) -> list[str]:
-        places = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
-        return [name for position, name in enumerate(SHORT) if position in places]
+        found = {bisect(self._ends, start) for start, *_ in self._short.occurrences(words)}
+        return [name for position, name in enumerate(SHORT) if position in found]
 
 
 def _beside(shown: Snippet, related: Mapping[str, float]) -> tuple[tuple[int, int], ...]:
@@ -226,7 +226,7 @@ def _heavy(
 
 def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -> tuple[int, int]:
     """Return the first and last character of the best group of words."""
-    best, place = (-1.0, 0), (0, 0)
+    best, span = (-1.0, 0), (0, 0)
     for number, (start, *_) in enumerate(found):
         inside: set[str] = set()
         worth, last = 0.0, start
@@ -237,8 +237,8 @@ def _best(found: Sequence[Occurrence], words: Mapping[str, float], width: int) -
                 inside.add(word)
                 worth, last = worth + words[word], end
         if (worth, start - last) > best:
-            best, place = (worth, start - last), (start, last)
-    return place
+            best, span = (worth, start - last), (start, last)
+    return span
 
 
 def _begin(text: str, first: int, last: int, width: int) -> int:

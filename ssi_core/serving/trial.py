@@ -77,10 +77,10 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
 
 def _manifests(directory: Path, index: Path | None) -> str:
     model = model_in(directory)
-    places = [model / "model.json"]
-    if (place := index_of(directory, index)) is not None:
-        places.append(place / store.MANIFEST)
-    return "".join(f"{path}\n{path.read_text()}" for path in places if path.is_file())
+    paths = [model / "model.json"]
+    if (index_path := index_of(directory, index)) is not None:
+        paths.append(index_path / store.MANIFEST)
+    return "".join(f"{path}\n{path.read_text()}" for path in paths if path.is_file())
 
 
 def _remembered(manifests: str) -> bool:

@@ -57,7 +57,7 @@ _PAIRS: Mapping[str, Callable[[TaskBuilder], Reading]] = {
 
 
 def build_task(
-    place: Path,
+    collection_path: Path,
     out: Path | None = None,
     *,
     spec: TaskSpec | None = None,
@@ -72,7 +72,7 @@ def build_task(
 
     Parameters
     ----------
-    place : Path
+    collection_path : Path
         Directory of the collection.
     out : Path or None
         Directory of the task; None: one of the store.
@@ -104,7 +104,7 @@ def build_task(
         A field is none; the message lists what there is.
     """
     spec = spec_of(**fields) if spec is None else spec
-    collection = open_collection(place)
+    collection = open_collection(collection_path)
     _require_relation(collection, spec)
     if frozen and spec.relevant in (kinds.ANCHOR, kinds.SELF):
         raise BadInput(

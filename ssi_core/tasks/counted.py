@@ -42,7 +42,7 @@ class TextPart:
         Place of the first text in the mask.
     language : str
         Language of the texts.
-    place : Path
+    path : Path
         Directory to write.
     short : Path or None
         File of the short fields of the texts; None: they are texts alone.
@@ -52,16 +52,16 @@ class TextPart:
     kept: Path | None
     first: int
     language: str
-    place: Path
+    path: Path
     short: Path | None = None
 
 
 def count_part(part: TextPart) -> None:
     """Write the bags of words of a file, batch by batch, unless they are whole."""
-    if (part.place / _SEALED).is_file():
+    if (part.path / _SEALED).is_file():
         return
     kept = None if part.kept is None else load_array(part.kept, mapped=False)[part.first :]
-    with once(part.place, _SEALED) as (out, _):
+    with once(part.path, _SEALED) as (out, _):
         for number, batch in enumerate(texts_in(part.file, kept, part.short)):
             lexicon = Lexicon(part.language)
             arrays = lexicon.count(batch)
@@ -100,7 +100,7 @@ def counted_texts(
             done.result()
             builder.progress(0.5 * number / len(parts), "words")
     for part in parts:
-        yield from _read(part.place)
+        yield from _read(part.path)
 
 
 def _read(directory: Path) -> Iterator[Counted]:

@@ -35,8 +35,8 @@ from ssi_core.text.tokenizer import tokenize
 
 def write_fields(builder: TaskBuilder) -> None:
     """Write the short fields of the documents of a task; the pairs of the task are written."""
-    place = builder.path / FIELDS
-    place.mkdir()
+    directory = builder.path / FIELDS
+    directory.mkdir()
     anchors, redirects = (_names(builder, relation) for relation in (ANCHOR, REDIRECT))
     hidden = _Names(builder) if TITLES in (builder.spec.queries, *builder.spec.auxiliary) else None
     first = 0
@@ -53,7 +53,7 @@ def write_fields(builder: TaskBuilder) -> None:
         frame = frame.select(*chosen, *nothing).select(names.SHORT)
         for name in names.SHORT:
             counts[name] += int((frame[name] != "").sum())
-        frame.write_parquet(place / part.name, compression="zstd", compression_level=1)
+        frame.write_parquet(directory / part.name, compression="zstd", compression_level=1)
     builder.counts["documents_with"] = counts
 
 

@@ -275,10 +275,10 @@ def open_judged(
 
     With ``given`` sides there are no folds. ``listed``: see `types.Pairs`.
     """
-    place = path / PAIRS
-    rows, grades, fold = (load_array(place / n) for n in (_PAIRS, _GRADES, _FOLDS))
+    directory = path / PAIRS
+    rows, grades, fold = (load_array(directory / n) for n in (_PAIRS, _GRADES, _FOLDS))
     auxiliary = {TITLES: _titles(task, path / TITLES, seed)}
-    with files.reading(place):
+    with files.reading(directory):
         of_pairs = fold[rows[:, 0]]
 
     def pairs(mask: NDArray[np.bool_]) -> Pairs:

@@ -156,9 +156,9 @@ def _blocks(
     """Counts of the queries, in blocks whose sources fill little memory."""
     lengths = np.diff(counts.indptr)[source]
     for begin, end in row_blocks(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])):
-        rows, place = np.unique(source[begin:end], return_inverse=True)
+        rows, position = np.unique(source[begin:end], return_inverse=True)
         block = counts[rows]
-        yield draw_words(block, idf, place.astype(np.int32), words, states[begin:end])
+        yield draw_words(block, idf, position.astype(np.int32), words, states[begin:end])
 
 
 def _words_of(counts: TextMatrix, idf: Float32, rows: Int32) -> Int64:

@@ -20,8 +20,8 @@ from ssi_core.types import BadInput, Int32
 def links_of(builder: TaskBuilder, relation: str = collection.LINK) -> Int32:
     """Read the links between documents, or between queries, as rows of both ends, sorted."""
     texts = builder.documents if relation == collection.LINK else builder.queries
-    place = builder.collection.path / collection.relation_at(relation)
-    return link_rows(builder.collection.ends(relation), texts["id"], place)
+    path = builder.collection.path / collection.relation_at(relation)
+    return link_rows(builder.collection.ends(relation), texts["id"], path)
 
 
 def write_links(builder: TaskBuilder) -> Reading:

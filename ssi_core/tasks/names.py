@@ -219,7 +219,7 @@ def write_names(
     numbers of pairs and of queries by side, and the names as they are most often written
     """
     keys = rows["key"].unique().sort()
-    targets = _places(rows["key"], keys)
+    targets = _rows(rows["key"], keys)
     pairs = rows.select("d", "weight", "side", q=targets, grade=pl.lit(None, pl.Float64))
     counts = write_pairs_of(path / PAIRS, pairs)
     sides = rows.unique("key")["side"]
@@ -235,7 +235,7 @@ def _spelled(rows: pl.DataFrame) -> pl.DataFrame:
     return order.unique("key", keep="first", maintain_order=True).select("key", "text")
 
 
-def _places(names: pl.Series, keys: pl.Series) -> Int32:
+def _rows(names: pl.Series, keys: pl.Series) -> Int32:
     """Return the place of each name among sorted keys."""
     numbered = keys.to_frame("key").with_row_index("q")
     joined = names.to_frame("key").join(numbered, on="key", how="left", maintain_order="left")

@@ -115,9 +115,11 @@ def _write_as_one(builder: TaskBuilder, reading: Reading) -> TextView:
         (QUERY_MATRICES, len(reading.queries), "query"),
     )
     for matrices, size, side in sides:
-        place = builder.path / matrices
-        _copy_rows(whole, begin, begin + size, matrix_path(place, COUNTS))
-        write_views(place, view.statistics, builder.spec.weightings, builder.progress, side=side)
+        directory = builder.path / matrices
+        _copy_rows(whole, begin, begin + size, matrix_path(directory, COUNTS))
+        write_views(
+            directory, view.statistics, builder.spec.weightings, builder.progress, side=side
+        )
         begin += size
     builder.counts.update(facts)
     return view

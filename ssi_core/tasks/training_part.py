@@ -133,8 +133,8 @@ def share_of_pairs(task: Task, share: float) -> Task:
     queries = hash_titles(task.queries.ids.cast(pl.String), 0, b"share query", "queries")
     documents = hash_titles(task.documents.ids.cast(pl.String), 0, b"share document", "documents")
     rows = task.train.rows
-    places = mix(queries[rows[:, 0]] ^ mix(documents[rows[:, 1]]))
-    kept = (places >> np.uint64(11)) * 2.0**-53 < share
+    hashes = mix(queries[rows[:, 0]] ^ mix(documents[rows[:, 1]]))
+    kept = (hashes >> np.uint64(11)) * 2.0**-53 < share
     if not kept.any():
         raise BadInput(
             f"task {task.path}: none of its {len(rows)} training pairs is in a share of {share:g}. "

@@ -74,12 +74,12 @@ class Searchable:
                 if starts is None or ends is None:
                     matches += [
                         (first + begin, first + begin + size, word)
-                        for begin in _places(folded, word)
+                        for begin in _positions(folded, word)
                     ]
                 else:
                     matches += [
                         (first + starts[begin], first + ends[begin + size - 1], word)
-                        for begin in _places(folded, word)
+                        for begin in _positions(folded, word)
                     ]
         return sorted(set(matches))
 
@@ -108,7 +108,7 @@ def _fold(text: str) -> tuple[str, list[int] | None, list[int] | None]:
     return "".join(pieces), starts, ends
 
 
-def _places(text: str, word: str) -> Iterator[int]:
+def _positions(text: str, word: str) -> Iterator[int]:
     """Yield where a word begins in a folded text."""
     size, first, last = len(word), word[0], word[-1]
     start = text.find(word)

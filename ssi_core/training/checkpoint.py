@@ -58,7 +58,7 @@ class Log:
         wholes = [position for position, part in enumerate(self.parts) if len(part) == 1]
         last = wholes[-1]
         if last >= self.best:
-            first = max((place for place in wholes if place < self.best), default=self.best)
+            first = max((at for at in wholes if at < self.best), default=self.best)
             self.parts = self.parts[first : self.best] + self.parts[last:]
         else:
             first = last

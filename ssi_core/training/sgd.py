@@ -116,9 +116,9 @@ def _weights(task: Task, power: float) -> Float64:
 
 def _times(weights: NDArray[np.floating[Any]]) -> Int64:
     """Return how often each is repeated: 16 times one of the mean weight, fewer times of many."""
-    places = len(weights) * max(1, min(16, _MOST_PLACES // len(weights)))
+    slots = len(weights) * max(1, min(16, _MOST_PLACES // len(weights)))
     ends = np.cumsum(weights, dtype=np.float64)
-    times: Int64 = np.diff(np.floor(ends * (places / ends[-1]) + 0.5), prepend=0).astype(np.int64)
+    times: Int64 = np.diff(np.floor(ends * (slots / ends[-1]) + 0.5), prepend=0).astype(np.int64)
     return times
 
 

@@ -148,8 +148,8 @@ def _postings(matrix: Csr, chosen: Mask, frequency: Int64, first: int) -> tuple[
     starts = np.concatenate([[0], np.cumsum(frequency)]).astype(np.int64)
     lists = np.empty(int(starts[-1]), np.int32)
     last = first + len(frequency)
-    places = starts[:-1].copy()
-    kernels.gather_postings(matrix.indptr, matrix.indices, chosen, first, last, places, lists)
+    ends = starts[:-1].copy()
+    kernels.gather_postings(matrix.indptr, matrix.indices, chosen, first, last, ends, lists)
     return starts, lists
 
 

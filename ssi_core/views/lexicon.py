@@ -132,10 +132,10 @@ class Lexicon:
         words, ends : int32, and int64 (n,) where each text's end
         """
         ids, ends = self._chunks(texts)
-        words, places = np.empty(self._words_in(ids), np.int32), np.empty(len(texts), np.int64)
+        words, text_ends = np.empty(self._words_in(ids), np.int32), np.empty(len(texts), np.int64)
         tables = self._word_of, self._more_ends, self._more
-        ngrams.in_order(ids, ends, *tables, words, places)
-        return words, places
+        ngrams.in_order(ids, ends, *tables, words, text_ends)
+        return words, text_ends
 
     def words(self, numbers: Int32 | Int64) -> pl.Series:
         """Return the words (or chunks) with these numbers."""
@@ -143,8 +143,8 @@ class Lexicon:
         lengths = self._starts[numbers + 1] - starts
         ends = np.cumsum(lengths)
         # A line each, which none has a break in: decoded at once, not word by word.
-        places = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
-        lines = np.insert(self._pool[places], ends, ord("\n")).tobytes().decode()
+        positions = np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
+        lines = np.insert(self._pool[positions], ends, ord("\n")).tobytes().decode()
         return pl.Series(lines.split("\n")[:-1], dtype=pl.String)
 
     def chunks(self, first: int) -> bytes:

@@ -40,7 +40,7 @@ class Block:
         See `dice.dice`.
     first, last : int
         The columns.
-    place : Path
+    path : Path
         Directory of the matches.
     """
 
@@ -51,12 +51,12 @@ class Block:
     k: int
     first: int
     last: int
-    place: Path
+    path: Path
 
 
 def match_block(block: Block) -> None:
     """Write the matches of a block, unless they are whole."""
-    if (block.place / _SEALED).is_file():
+    if (block.path / _SEALED).is_file():
         return
     matches = dice(
         load_csr(block.words),
@@ -68,7 +68,7 @@ def match_block(block: Block) -> None:
         documents=load_array(block.fitting, mapped=False),
         threads=1,
     )
-    with once(block.place, _SEALED) as (out, _):
+    with once(block.path, _SEALED) as (out, _):
         for name, array in matches._asdict().items():
             np.save(out / f"{name}.npy", array, allow_pickle=False)
 
@@ -82,7 +82,7 @@ class Matching:
         1 -> directory of the counts of words, n -> that of n-grams.
     fitting : bool array
         The documents that count.
-    place : Path
+    path : Path
         Directory of the blocks of a cluster, which outlives a kill.
     where : str
         See `ssi_core.parts`.
@@ -92,7 +92,7 @@ class Matching:
         self, counts: Mapping[int, Path], fitting: NDArray[np.bool_], path: Path, where: str
     ) -> None:
         self._counts, self._fitting = counts, fitting
-        self._place, self._where = path, where
+        self._directory, self._where = path, where
         self._known: dict[tuple[int, int, int], Matches] = {}
 
     def of(self, n: int, hashing: Hashing) -> Matches:
@@ -109,23 +109,23 @@ class Matching:
         return dice(words, frequent, k, items=items, first=first, documents=self._fitting)
 
     def _on_cluster(self, n: int, frequent: int, k: int) -> Matches:
-        np.save(self._place / _FITTING, self._fitting)
+        np.save(self._directory / _FITTING, self._fitting)
         columns, start = load_csr(self._counts[n]).shape[1], frequent if n == 1 else 0
         blocks = [
             Block(
                 self._counts[1].absolute(),
                 None if n == 1 else self._counts[n].absolute(),
-                (self._place / _FITTING).absolute(),
+                (self._directory / _FITTING).absolute(),
                 frequent,
                 k,
                 first,
                 min(first + BLOCK, columns),
-                (self._place / f"{n}-{frequent}-{k}-{first}").absolute(),
+                (self._directory / f"{n}-{frequent}-{k}-{first}").absolute(),
             )
             for first in range(start, columns, BLOCK)
         ]
         stage: Stage[Block, None] = Stage(
-            "matches of words", match_block, self._place, [self._counts[1] / "indptr.npy"]
+            "matches of words", match_block, self._directory, [self._counts[1] / "indptr.npy"]
         )
         with run_parts(stage, blocks, self._where) as ended:
             for done in ended:
@@ -136,6 +136,6 @@ class Matching:
 def _joined(blocks: list[Block]) -> Matches:
     parts = []
     for block in blocks:
-        integrity.open_sealed(block.place, _SEALED, "matches", f"Remove {block.place}.")
-        parts.append([load_array(block.place / f"{name}.npy") for name in Matches._fields])
+        integrity.open_sealed(block.path, _SEALED, "matches", f"Remove {block.path}.")
+        parts.append([load_array(block.path / f"{name}.npy") for name in Matches._fields])
     return Matches(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -131,8 +131,8 @@ class PhraseView:
         """Return the column of each key, -1 where there is none."""
         if not len(self.keys):
             return np.full(len(keys), -1)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[places] == keys, places, -1)
+        positions = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[positions] == keys, positions, -1)
 
     def save(self, directory: Path) -> None:
         """Write the view of the words, ``keys.npy`` and ``phrases.json``."""
@@ -168,8 +168,10 @@ def _keys_in(base: TextView, texts: Sequence[str]) -> Iterator[tuple[Int64, Keys
         of_line = owner[first : first + len(ends)]
         line = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         first += len(ends)
-        for places in range(1, NEAR + 1):
-            one, other = words[:-places], words[places:]
-            kept = (line[:-places] == line[places:]) & (one != other) & (one >= 0) & (other >= 0)
+        for distance in range(1, NEAR + 1):
+            one, other = words[:-distance], words[distance:]
+            kept = (
+                (line[:-distance] == line[distance:]) & (one != other) & (one >= 0) & (other >= 0)
+            )
             low, high = (f(one, other)[kept].astype(np.uint64) for f in (np.minimum, np.maximum))
-            yield of_line[line[places:][kept]], low << _HALF | high
+            yield of_line[line[distance:][kept]], low << _HALF | high

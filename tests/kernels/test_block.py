@@ -35,7 +35,7 @@ class Case:
         matrices = csr(view), csr(view), csr(diagonal_view), csr(diagonal_view)
         places = np.repeat(np.arange(DOCUMENTS, dtype=np.int32), np.arange(DOCUMENTS) % 4 + 1)
         data = Data.of(*matrices, np.array(pairs, np.int32), indptr, indices)
-        self.data = in_runs(data._replace(places=read_only(places)))
+        self.data = in_runs(data._replace(candidates=read_only(places)))
         self.x, self.xd = view.toarray(), diagonal_view.toarray()
         U = embedding(rng)
         size = WORDS if diagonal == "weights" else 1
@@ -164,7 +164,7 @@ def test_sweep_follows_its_naive_twin(diagonal, negatives, warp, margin):
 def test_a_pool_that_is_drawn_by_weight_follows_its_twin_too():
     case, settings = Case("alpha"), numbers(0.5, 0.004, 0.002, 4)
     totals, state = case.sweep(300, settings, draw=draw_weighted)
-    wanted, expected, _, twin_state, _ = twin_of(case, 300, settings, places=case.data.places)
+    wanted, expected, _, twin_state, _ = twin_of(case, 300, settings, places=case.data.candidates)
     np.testing.assert_allclose(totals, expected, rtol=2e-4)
     assert state == twin_state
     for found, one in zip(case.learnt(), wanted, strict=True):

@@ -67,7 +67,7 @@ def row(next_task):
 
 def spread(rows, where=LOCAL, halting=None, processes=1):
     """Train rows and their trials; return how often each part was begun."""
-    path = rows[0].place.parent
+    path = rows[0].path.parent
     waiting = Spread(rows)
     make = partial(jobs.trial, place=path, halting=halting)
     stage = Stage("rows", make, path, code=[Auto])
@@ -83,8 +83,8 @@ def of(part):
     """All that a row has written, but times."""
     trained = open_part(part)
     arrays = {
-        str(file.relative_to(part.place)): file.read_bytes()
-        for file in sorted(part.place.rglob("*.npy"))
+        str(file.relative_to(part.path)): file.read_bytes()
+        for file in sorted(part.path.rglob("*.npy"))
     }
     report = trained.report()
     choice = trained.facts["auto"]

@@ -38,7 +38,7 @@ def test_a_document_has_places_by_its_weight(task, power):
 def test_what_is_drawn_is_not_excluded_and_goes_by_weight(task):
     power, q = 1.0, int(task.train.rows[0, 0])
     data = training_data(task, "raw", "raw")
-    data = data._replace(places=read_only(by_in_degree(task, power)))
+    data = data._replace(candidates=read_only(by_in_degree(task, power)))
     state = np.array([7], np.uint64)
     drawn = [int(draw_weighted(data, len(task.documents), q, state)) for _ in range(100_000)]
     barred = excluded(task)[[q]].indices

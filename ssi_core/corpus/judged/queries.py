@@ -207,16 +207,16 @@ def _table(
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str, str, int]]:
-    """Yield query, document, grade and place of the lines of judgements without a header."""
-    for place, line in enumerate(text_lines(path), 1):
+    """Yield query, document, grade and number of the lines of judgements without a header."""
+    for number, line in enumerate(text_lines(path), 1):
         fields = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
         fields = [field.strip() for field in fields]
         if not any(fields):
             continue
         if len(fields) not in (3, 4):
             raise BadInput(
-                f"{path}: line {place} is {line.strip()[:60]!r}, expected a query, an iteration, a "
-                "document and a grade, as TREC has them, or a header that names query, document "
+                f"{path}: line {number} is {line.strip()[:60]!r}, expected a query, an iteration, "
+                "a document and a grade, as TREC has them, or a header that names query, document "
                 "and grade. Repair the file."
             )
-        yield fields[0], fields[-2], fields[-1], place
+        yield fields[0], fields[-2], fields[-1], number

@@ -150,7 +150,7 @@ def _encoding(path: Path, start: bytes) -> str:
     broken = [line for line in letters if not _is_utf_8(line)]
     if 2 * len(broken) <= len(letters):
         return UTF_8
-    beyond = [place for line in broken for place in _beyond_ascii(line)]
+    beyond = [position for line in broken for position in _beyond_ascii(line)]
     if sum(beyond) <= _NEIGHBOURS * len(beyond):
         return WINDOWS
     if len(broken) <= _BROKEN * len(lines):

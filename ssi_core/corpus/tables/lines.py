@@ -133,12 +133,12 @@ def with_problems(
 ) -> pl.DataFrame:
     """Mark the lines that are wrong by themselves, by their places, and leave out empty ones."""
     if wrong:
-        places = pl.DataFrame(
+        positions = pl.DataFrame(
             {"line": [first + position for position in wrong], "known": list(wrong.values())},
             schema={"line": pl.Int64, "known": pl.String},
         )
         problems = {name: PROBLEMS[name].format(encoding=encoding) for name in wrong.values()}
-        frame = frame.join(places, on="line", how="left", maintain_order="left").with_columns(
+        frame = frame.join(positions, on="line", how="left", maintain_order="left").with_columns(
             pl.coalesce("known", "category").alias("category"),
             pl.when(pl.col("known").is_not_null())
             .then(pl.col("known").replace(problems))

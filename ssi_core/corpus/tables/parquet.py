@@ -76,7 +76,7 @@ def _reader(path: Path, columns: Sequence[str] | None) -> Iterator[Iterator[byte
         "most": most,
         "memory": resources.memory_available() // 2,
     }
-    paths = os.pathsep.join(place for place in sys.path if place)
+    paths = os.pathsep.join(entry for entry in sys.path if entry)
     process = subprocess.Popen(
         [sys.executable, "-P", __file__, json.dumps(task)],
         stdin=subprocess.DEVNULL,

@@ -167,7 +167,7 @@ class _Shape(NamedTuple):
     written: Written
 
     @property
-    def places(self) -> list[int]:
+    def indices(self) -> list[int]:
         """Places of the columns among the fields."""
         return [self.header.index(name) for name in self.roles.values()]
 
@@ -240,8 +240,8 @@ def _split(first: int, lines: list[str], wrong: dict[int, str], shape: _Shape) -
             pl.when(bad).then(pl.lit("fields")).alias("category"),
             pl.when(bad).then(pl.format(f"{problem[0]}{{}}{problem[1]}", fields)).alias("problem"),
             *[
-                pl.col("parts").list.get(place, null_on_oob=True).alias(name)
-                for name, place in zip(shape.roles, shape.places, strict=True)
+                pl.col("parts").list.get(index, null_on_oob=True).alias(name)
+                for name, index in zip(shape.roles, shape.indices, strict=True)
             ],
         ).drop("parts"),
         first,
@@ -255,7 +255,7 @@ def _parsed(
     first: int, lines: list[str], wrong: dict[int, str], shape: _Shape, *, last: bool = False
 ) -> tuple[pl.DataFrame, list[str]]:
     """Rows of lines with quotes, and the lines at the end that more may belong to."""
-    wanted, places = len(shape.header), shape.places
+    wanted, indices = len(shape.header), shape.indices
     rows: list[tuple[Any, ...]] = []
     position = 0
     while position < len(lines):
@@ -272,12 +272,12 @@ def _parsed(
             # What stands after a lost quote is no part of this row.
             raw, taken = lines[position], 1
             fault = ("quote", PROBLEMS["quote"])
-            rows.append((first + position, *fault, raw, *[None] * len(places)))
+            rows.append((first + position, *fault, raw, *[None] * len(indices)))
         elif len(values) != wanted:
             problem = PROBLEMS["fields"].format(found=len(values), wanted=wanted)
-            rows.append((first + position, "fields", problem, raw, *[None] * len(places)))
+            rows.append((first + position, "fields", problem, raw, *[None] * len(indices)))
         else:
-            rows.append((first + position, None, None, raw, *(values[i] for i in places)))
+            rows.append((first + position, None, None, raw, *(values[i] for i in indices)))
         position += taken
     frame = pl.DataFrame(rows, schema=row_schema(shape.roles), orient="row")
     return with_problems(frame, first, wrong, shape.roles, shape.written.encoding), lines[position:]

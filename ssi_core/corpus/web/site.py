@@ -69,7 +69,7 @@ class Site:
         """Give a page further paths, from the root or from its folder, and a name for xref."""
         for alias in aliases:
             path = unquote(urlsplit(alias).path) if "//" not in alias[:8] else urlsplit(alias).path
-            self._aliases.setdefault(_normal(_place(page, path)).lower(), page)
+            self._aliases.setdefault(_normal(_address(page, path)).lower(), page)
         if uid:
             self._uids[uid.lower()] = page
 
@@ -95,7 +95,7 @@ class Site:
         path = unquote(url.path)
         if not path:
             return WITHIN, None
-        target = _place(source, path)
+        target = _address(source, path)
         page = self._at(target)
         if page is None and path.startswith("/") and target.count("/"):
             page = self._pages.get(target.partition("/")[2])
@@ -113,15 +113,15 @@ class Site:
         )
 
 
-def _place(source: str, path: str) -> str:
+def _address(source: str, path: str) -> str:
     """Return the path from the root of the site, of one that may be from a page's folder."""
     base = "" if path.startswith("/") else posixpath.dirname(source)
     return posixpath.normpath(posixpath.join(base, path.lstrip("/") or "."))
 
 
-def _normal(place: str) -> str:
+def _normal(address: str) -> str:
     """Return a path without a suffix of a page, and without the index of a folder."""
-    path = PurePosixPath(place)
+    path = PurePosixPath(address)
     if path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")
     return str(path.parent if path.name.lower() in _INDEX else path)

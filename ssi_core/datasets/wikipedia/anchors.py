@@ -94,14 +94,14 @@ def _ends(redirects: pl.DataFrame) -> pl.DataFrame:
         ``title``, each once, and ``target``, null where it is no title.
     """
     names = pl.concat([redirects["title"], redirects["target"].drop_nulls()])
-    titles = names.unique(maintain_order=True).to_frame("target").with_row_index("place")
-    leads = redirects.join(titles, on="target", how="left", maintain_order="left")["place"]
+    titles = names.unique(maintain_order=True).to_frame("target").with_row_index("number")
+    leads = redirects.join(titles, on="target", how="left", maintain_order="left")["number"]
     hops = np.arange(len(titles))
     hops[: len(leads)] = leads.cast(pl.Int64).fill_null(NOWHERE).to_numpy()
     ends = follow(hops, np.arange(len(titles)) < len(leads))[: len(leads)]
-    places = pl.Series(np.where(ends < 0, len(titles), ends))
+    rows = pl.Series(np.where(ends < 0, len(titles), ends))
     every = pl.concat([titles["target"], pl.Series([None], dtype=pl.String)])
-    return redirects.select("title", end=every.gather(places))
+    return redirects.select("title", end=every.gather(rows))
 
 
 class _Anchors:

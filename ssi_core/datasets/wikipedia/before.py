@@ -71,7 +71,7 @@ def mark_pages(xml: bytes) -> Marks | None:
 
 @dataclass(frozen=True)
 class Taken:
-    """Unchanged pages of a chunk, and the documents among them, each with its ``place``."""
+    """Unchanged pages of a chunk, and the documents among them, each with its ``position``."""
 
     pages: pl.DataFrame
     texts: pl.DataFrame
@@ -104,8 +104,8 @@ class Before:
             The corpus is damaged.
         """
         wanted = pl.DataFrame(
-            {"place": range(len(marks)), "mark": marks.digests},
-            schema={"place": pl.Int64, "mark": pl.Binary},
+            {"position": range(len(marks)), "mark": marks.digests},
+            schema={"position": pl.Int64, "mark": pl.Binary},
         )
         first, last = min(marks.ids), max(marks.ids)
         frames, texts = [_no_pages()], [_no_texts()]
@@ -116,13 +116,15 @@ class Before:
                 "mark", keep="first", maintain_order=True
             )
             pages = wanted.join(pages, on="mark", how="inner", maintain_order="left")
-            unchanged = pages.filter(kind=DOCUMENT).select("place", "digest", id=_text_id())
+            unchanged = pages.filter(kind=DOCUMENT).select("position", "digest", id=_text_id())
             if documents is not None and unchanged.height:
                 texts.append(self._texts(documents, unchanged))
-            frames.append(pages.select("place", *PAGES_SCHEMA))
-        known_texts = pl.concat(texts).unique("place", keep="first")
-        every = pl.concat(frames).unique("place", keep="first")
-        holds = (pl.col("kind") != DOCUMENT) | pl.col("place").is_in(known_texts["place"].implode())
+            frames.append(pages.select("position", *PAGES_SCHEMA))
+        known_texts = pl.concat(texts).unique("position", keep="first")
+        every = pl.concat(frames).unique("position", keep="first")
+        holds = (pl.col("kind") != DOCUMENT) | pl.col("position").is_in(
+            known_texts["position"].implode()
+        )
         return Taken(every.filter(holds), known_texts)
 
     def _texts(self, number: int, wanted: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +132,7 @@ class Before:
         rows = _read(self.path, "documents", number)
         rows = wanted.join(rows, on="id", how="inner", maintain_order="left")
         digests = pl.Series([digest_words(text) for text in rows["text"]], dtype=pl.Binary)
-        return rows.filter(pl.col("digest") == digests).select("place", *collection.DOCUMENTS)
+        return rows.filter(pl.col("digest") == digests).select("position", *collection.DOCUMENTS)
 
 
 def open_before(path: Path, key: str) -> Before | str:
@@ -198,8 +200,8 @@ def _text_id() -> pl.Expr:
 
 
 def _no_pages() -> pl.DataFrame:
-    return pl.DataFrame(schema={"place": pl.Int64(), **PAGES_SCHEMA})
+    return pl.DataFrame(schema={"position": pl.Int64(), **PAGES_SCHEMA})
 
 
 def _no_texts() -> pl.DataFrame:
-    return pl.DataFrame(schema={"place": pl.Int64(), **collection.DOCUMENTS})
+    return pl.DataFrame(schema={"position": pl.Int64(), **collection.DOCUMENTS})

@@ -142,7 +142,7 @@ class _Wordings(dict[str, int]):
 
 
 class _Rows:
-    """Rows of pages as they are read; ``place`` is that of a page in its chunk."""
+    """Rows of pages as they are read; ``position`` is that of a page in its chunk."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.hidden = site, site.hidden
@@ -186,12 +186,12 @@ class _Rows:
 
     def texts(self) -> pl.DataFrame:
         """Documents, and their places."""
-        return _frame(self.documents, {"place": pl.Int64(), **collection.DOCUMENTS})
+        return _frame(self.documents, {"position": pl.Int64(), **collection.DOCUMENTS})
 
     def readings(self) -> pl.DataFrame:
         """Pages in the schema of readings, and their places; no marks."""
         names = ("id", "kind", "title", "target", "digest", "links", "of_cells")
-        schema = {"place": pl.Int64(), **{name: PAGES_SCHEMA[name] for name in names}}
+        schema = {"position": pl.Int64(), **{name: PAGES_SCHEMA[name] for name in names}}
         return pl.concat([_frame(self.pages, schema), self._targets()], how="horizontal")
 
     def _targets(self) -> pl.DataFrame:
@@ -259,26 +259,26 @@ def _missing(chunk: Chunk, marks: Marks, there: set[int]) -> Iterator[tuple[int,
 def _read(chunk: Chunk, chunks: Chunks, marks: Marks | None) -> dict[str, pl.DataFrame] | None:
     """Return the tables of a chunk; None where its pages are not those that were marked."""
     kept = chunks.before.take(marks) if chunks.before and marks else None
-    unchanged = set() if kept is None else set(kept.pages["place"])
+    unchanged = set() if kept is None else set(kept.pages["position"])
     runs = [(0, chunk)] if marks is None else _missing(chunk, marks, unchanged)
     rows = _Rows(chunks.site)
     for first, run in runs:
         pages_of_run = enumerate(read_pages(run), first)
         while some := list(islice(pages_of_run, _AT_ONCE)):
-            for place, page in some:
-                rows.add(place, page)
+            for position, page in some:
+                rows.add(position, page)
     texts, pages = rows.texts(), rows.readings()
     if marks is not None:
-        places = set(pages["place"])
-        if len(places) < pages.height or len(places) + len(unchanged) != len(marks):
+        positions = set(pages["position"])
+        if len(positions) < pages.height or len(positions) + len(unchanged) != len(marks):
             return None
-    mark = [marks.digests[position] if marks else None for position in pages["place"]]
+    mark = [marks.digests[position] if marks else None for position in pages["position"]]
     pages = pages.with_columns(mark=pl.Series(mark, dtype=pl.Binary))
-    pages = pages.select("place", *(pl.col(name).cast(of) for name, of in PAGES_SCHEMA.items()))
+    pages = pages.select("position", *(pl.col(name).cast(of) for name, of in PAGES_SCHEMA.items()))
     if kept is not None:
-        pages = pl.concat([pages, kept.pages]).sort("place")
-        texts = pl.concat([texts, kept.texts]).sort("place")
-    return {TEXTS: texts.drop("place"), PAGES: pages.drop("place")}
+        pages = pl.concat([pages, kept.pages]).sort("position")
+        texts = pl.concat([texts, kept.texts]).sort("position")
+    return {TEXTS: texts.drop("position"), PAGES: pages.drop("position")}
 
 
 @contextmanager

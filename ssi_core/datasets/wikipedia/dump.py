@@ -87,7 +87,7 @@ class Chunk:
                 f"{self.path}: no whole page in the streams from byte {self.start} to "
                 f"{self.stop}. The index may belong to another dump; remove or replace it."
             )
-        _check_end(self.path, pages.rest, pages.place, last=self.last)
+        _check_end(self.path, pages.rest, pages.offset, last=self.last)
         return replace(self, xml=b"".join(runs), left_out=pages.left_out)
 
 
@@ -171,18 +171,18 @@ def _pieces_in_order(path: Path, size: int) -> Iterator[Chunk]:
         start, counted = start + length, pages.left_out
         return Chunk(path, start - length, start, xml, False, done, left_out)
 
-    for place, run in pages.read(blocks()):
-        if buffer and place > start + len(buffer):
+    for offset, run in pages.read(blocks()):
+        if buffer and offset > start + len(buffer):
             # A page between was left out; the places in a chunk are those in the XML.
             yield chunk(len(buffer))
-        start = start if buffer else place
+        start = start if buffer else offset
         buffer += run
         while len(buffer) >= size:
             cut = buffer.rfind(END, 0, size)
             cut = cut if cut >= 0 else buffer.find(END)
             yield chunk(cut + len(END))
     if pages.begun:
-        _check_end(path, pages.rest, pages.place, last=True)
+        _check_end(path, pages.rest, pages.offset, last=True)
     if buffer or pages.left_out > counted:
         yield chunk(len(buffer))
 

@@ -110,7 +110,7 @@ def pair_up(
     pairs, counts, skipped
         pairs : ``query``, ``document`` (ids) in the order of the documents of the source
     """
-    candidates = links.frame.with_row_index("place")
+    candidates = links.frame.with_row_index("number")
     for side, column, corpus in zip(
         SIDES, ("query", "document"), (queries, documents), strict=True
     ):
@@ -119,13 +119,13 @@ def pair_up(
         candidates = candidates.join(known, left_on=column, right_on="key", how="left")
     candidates = candidates.with_columns(
         others=pl.col("query_other").fill_null(0) + pl.col("document_other").fill_null(0)
-    ).sort("others", "place")
+    ).sort("others", "number")
     skipped = links.skipped.copy()
     taken: tuple[dict[str, str], dict[str, str]] = ({}, {})
     kept: list[tuple[int, str, str]] = []
     redirected = 0
-    rows = candidates.select("place", "query_id", "document_id", "others").iter_rows()
-    for place, query, document, others in rows:
+    rows = candidates.select("number", "query_id", "document_id", "others").iter_rows()
+    for number, query, document, others in rows:
         if query is None or document is None:
             skipped[_missing(query, document)] += 1
         elif taken[0].get(query) == document:
@@ -134,10 +134,10 @@ def pair_up(
             skipped["link_to_second_mate"] += 1
         else:
             taken[0][query], taken[1][document] = document, query
-            kept.append((place, query, document))
+            kept.append((number, query, document))
             redirected += others > 0
-    schema = {"place": pl.UInt32(), **dict.fromkeys(("query", "document"), pl.String())}
-    pairs = pl.DataFrame(kept, schema=schema, orient="row").sort("place").drop("place")
+    schema = {"number": pl.UInt32(), **dict.fromkeys(("query", "document"), pl.String())}
+    pairs = pl.DataFrame(kept, schema=schema, orient="row").sort("number").drop("number")
     counts = {
         "links_found": candidates.height,
         "translations": pairs.height,

@@ -76,8 +76,8 @@ def places_in(row: int) -> tuple[int, int]:
 def _numbered(number: int) -> pl.Expr:
     """Rows of the documents of a chunk, in order; null for other pages."""
     document = pl.col("kind") == DOCUMENT
-    place = number * _ROWS_OF_A_PIECE + document.cast(pl.Int64).cum_sum() - 1
-    return pl.when(document).then(place).alias("row")
+    position = number * _ROWS_OF_A_PIECE + document.cast(pl.Int64).cum_sum() - 1
+    return pl.when(document).then(position).alias("row")
 
 
 def read_titles(parts: Sequence[Path]) -> pl.DataFrame:

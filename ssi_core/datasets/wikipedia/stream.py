@@ -41,7 +41,7 @@ def decompress(
 ) -> Iterator[bytes]:
     """Yield decompressed blocks of at most ``most`` bytes (1 MiB); streams may follow others."""
     most = most or _BLOCK
-    place = start
+    offset = start
     decompressor = bz2.BZ2Decompressor()
     begun = False
     limit = left = inputs.unpacked_limit(path.stat().st_size)
@@ -54,8 +54,8 @@ def decompress(
                 xml = decompressor.decompress(raw, most)
             except OSError:
                 raise BadInput(
-                    f"{path}: corrupt bz2 between bytes {place} and {place + len(block)}. Download "
-                    "it again and compare its checksum."
+                    f"{path}: corrupt bz2 between bytes {offset} and {offset + len(block)}. "
+                    "Download it again and compare its checksum."
                 ) from None
             begun = True
             raw = decompressor.unused_data
@@ -64,9 +64,9 @@ def decompress(
                 raise inputs.too_large(str(path), limit)
             if xml:
                 yield xml
-        place += len(block)
+        offset += len(block)
     if begun and not decompressor.eof:
-        raise BadInput(f"{path}: the bz2 data end at byte {place} within a stream. {CUT_OFF}")
+        raise BadInput(f"{path}: the bz2 data end at byte {offset} within a stream. {CUT_OFF}")
 
 
 def is_utf16(start: bytes) -> bool:
@@ -84,19 +84,19 @@ def _in_utf8(path: Path, blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield from blocks
         return
     decoder = codecs.getincrementaldecoder("utf-16")()
-    place = 0
+    offset = 0
     try:
         xml = decoder.decode(start).encode()
         yield xml[declaration.end() :] if (declaration := _DECLARATION.match(xml)) else xml
-        place = len(start)
+        offset = len(start)
         for block in blocks:
             yield decoder.decode(block).encode()
-            place += len(block)
+            offset += len(block)
         yield decoder.decode(b"", final=True).encode()
     except UnicodeDecodeError as error:
         raise BadInput(
-            f"{path}: the dump is in UTF-16 and isn't valid after byte {place} of the decompressed "
-            f"text ({error.reason}). {CUT_OFF}"
+            f"{path}: the dump is in UTF-16 and isn't valid after byte {offset} of the "
+            f"decompressed text ({error.reason}). {CUT_OFF}"
         ) from None
 
 
@@ -133,14 +133,14 @@ class WholePages:
         A page has begun.
     left_out : int
         Pages that were too large.
-    place : int
+    offset : int
         Byte of the XML where the last page ends.
     rest : bytes
         What follows the last page, once all is read; of what is too large, the beginning.
     """
 
     def __init__(self) -> None:
-        self.begun, self.left_out, self.place, self.rest = False, 0, 0, b""
+        self.begun, self.left_out, self.offset, self.rest = False, 0, 0, b""
         self._held = bytearray()
         self._dropped = 0
 
@@ -160,9 +160,9 @@ class WholePages:
                 if end >= len(END):
                     with memoryview(held) as whole:  # a slice of a bytearray: one copy more
                         run = bytes(whole[:end])
-                    yield self.place, run
+                    yield self.offset, run
                     del held[:end]
-                    self.place += end
+                    self.offset += end
             elif self._dropped + len(held) > LARGEST_PAGE:
                 self._drop()
             searched = max(0, len(held) - len(END) + 1)
@@ -173,7 +173,7 @@ class WholePages:
         first = PAGE.search(self._held)
         before = first.start() if first else max(0, len(self._held) - len(b"<page"))
         del self._held[:before]
-        self.place += before
+        self.offset += before
         self.begun = first is not None
         return self.begun
 
@@ -189,6 +189,6 @@ class WholePages:
         """Leave out the first page, which ends there, if it is too large."""
         if self._dropped + end > LARGEST_PAGE:
             del self._held[:end]
-            self.place += self._dropped + end
+            self.offset += self._dropped + end
             self.left_out += 1
             self._dropped, self.rest = 0, b""

@@ -134,13 +134,13 @@ def _new_lines(
     for number, log in enumerate(old):
         if log.name not in now or now[log.name].digest == log.digest:
             continue
-        place = _grown(paths[log.name], log, form)
-        if isinstance(place, str):
-            return place
+        grown = _grown(paths[log.name], log, form)
+        if isinstance(grown, str):
+            return grown
         if number < len(old) - 1:
             return f"{log.name} has grown, and others were read after it"
         logs[number] = now[log.name]
-        reads.append((number, paths[log.name], place))
+        reads.append((number, paths[log.name], grown))
     known = {log.name for log in old}
     for log in given:
         if log.name not in known:

@@ -106,10 +106,12 @@ def read(source: Clicks, out: Path | None, force: bool, progress: Progress | Non
     if since is not None:
         earlier = store.read(since, KIND)
         key = store.key_of(KIND, identity, parents, code["digest"])
-        place = store.place_of(KIND, key, out)
-        if earlier.key == key and store.up_to_date(place, KIND, key, force=force) is None:
+        directory = store.place_of(KIND, key, out)
+        if earlier.key == key and store.up_to_date(directory, KIND, key, force=force) is None:
             taken = {"rows_taken": rows_read(since), "rows_read": 0}
-            return store.again(replace(earlier, counts={**earlier.counts, "since": taken}), place)
+            return store.again(
+                replace(earlier, counts={**earlier.counts, "since": taken}), directory
+            )
     make = partial(
         _make, source=source, plan=plan, reading=reading, listed=listed, progress=progress
     )
@@ -193,8 +195,8 @@ class _Ingestion:
             if plan.before:
                 self._take(plan, plan.before, rows, gathered)
             taken = self._quarantine.rows
-            for number, log, place in plan.reads:
-                self._read(log, number, place, plan, rows, gathered)
+            for number, log, begin in plan.reads:
+                self._read(log, number, begin, plan, rows, gathered)
             where = plan.reads[0][1] if plan.reads else Path(plan.names[0])
             self._quarantine.limit(where, at_end=True)
             rows.flush()

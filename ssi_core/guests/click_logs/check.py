@@ -210,9 +210,9 @@ def judged(block: pl.DataFrame, form: LogMap, file: str) -> tuple[pl.DataFrame, 
         for role in TEXTS
     ]
     when = time(form) if "timestamp" in form.columns else pl.lit(None, pl.Datetime("us", "UTC"))
-    place = position(form) if "position" in form.columns else pl.lit(None, pl.Int32)
+    shown_at = position(form) if "position" in form.columns else pl.lit(None, pl.Int32)
     believed = judged_rows.filter(fine).select(
-        "line", *texts, position=place, clicked=clicked(form), timestamp=when, **_sums(form)
+        "line", *texts, position=shown_at, clicked=clicked(form), timestamp=when, **_sums(form)
     )
     return believed, quarantined
 

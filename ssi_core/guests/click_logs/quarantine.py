@@ -78,11 +78,11 @@ class Quarantine:
         for category, number in rows.group_by("category").len().rows():
             for counter in counters:
                 counter[category] += number
-        places = [self._first, *([self._known["first"]] if of_lines else [])]
+        examples = [self._first, *([self._known["first"]] if of_lines else [])]
         for category, reason, name, line in rows.select(
             "category", "reason", "file", "line"
         ).rows():
-            for first in places:
+            for first in examples:
                 first.setdefault(category, f"{name}, line {line}: {reason}")
 
     def hint(self, find: Callable[[str], Iterable[str]]) -> None:

@@ -106,8 +106,8 @@ def _positions(building: Building, rules: Rules, shown: pl.DataFrame, where: Pat
     """
     if not rules.by_propensity:
         counts = pl.lit(True) if rules.clicks == "all" else pl.col("position") == 1
-        places = shown.select(pl.col("position").unique().sort())
-        return places.with_columns(weight=counts.cast(pl.Float64), looks=pl.lit(1.0))
+        positions = shown.select(pl.col("position").unique().sort())
+        return positions.with_columns(weight=counts.cast(pl.Float64), looks=pl.lit(1.0))
     estimates = estimate_propensities(shown, str(where))
     estimates.write_parquet(building.path / "propensities.parquet")
     building.counts["propensities"] = {

@@ -79,13 +79,13 @@ class Likeness:
 class Seen:
     """Directory with a mark, and files with their sizes, which a worker must see."""
 
-    place: Path
+    path: Path
     mark: str
     files: tuple[tuple[Path, int], ...]
 
     def missing(self) -> list[str]:
         """Return the paths that this process lacks or sees with another size."""
-        absent = [] if (self.place / self.mark).is_file() else [str(self.place)]
+        absent = [] if (self.path / self.mark).is_file() else [str(self.path)]
         return absent + [str(path) for path, size in self.files if _size(path) != size]
 
 
@@ -247,7 +247,7 @@ def _require_workers(client: Client, address: str) -> None:
 
 def _require_likeness(client: Client, likeness: Likeness, stage: Stage[Any, Any]) -> None:
     """Refuse workers with other versions, code or files."""
-    directory = stage.place.resolve()
+    directory = stage.path.resolve()
     directory.mkdir(parents=True, exist_ok=True)
     mark = directory / f".seen-{secrets.token_hex(8)}"
     inputs = tuple((path.resolve(), path.stat().st_size) for path in stage.inputs)

@@ -71,7 +71,7 @@ class BallIndex:
             order = np.argsort(codes[:, 0], kind="stable")
             self._sorted = codes[order, 0]
             self._order = order.astype(np.int32)
-            self._places = _places(self._sorted, bits)
+            self._starts = _starts(self._sorted, bits)
 
     def search(self, query: NDArray[np.uint64], radius: int = 1) -> Int32:
         """Return the rows within a radius of a query, the nearest first, equal ones ascending.
@@ -85,7 +85,7 @@ class BallIndex:
         """
         if self._order is not None and radius <= 1:
             count = hamming.look_up(
-                self._sorted, self._places, query[0], self.bits, radius, self._rows
+                self._sorted, self._starts, query[0], self.bits, radius, self._rows
             )
             rows = self._order[self._rows[:count]]
         else:
@@ -112,7 +112,7 @@ class BallIndex:
         return self._rows[:count].copy()
 
 
-def _places(codes: NDArray[np.uint64], bits: int) -> Int64:
+def _starts(codes: NDArray[np.uint64], bits: int) -> Int64:
     """Return where the codes of each value of their highest bits begin."""
     top = min(_LARGEST_TOP, bits, max(0, len(codes).bit_length() - 2))
     if not top:

@@ -78,15 +78,15 @@ def _stories(text: str, where: str) -> Iterator[LabelledText]:
         if not heads and story is rest:
             continue
         attributes = dict(_ATTRIBUTE.findall(heads[0][1])) if heads else {}
-        place = f"{where}: story {attributes.get('NEWID', number)}"
+        described = f"{where}: story {attributes.get('NEWID', number)}"
         if len(heads) != 1 or story is rest:
-            raise BadInput(f"{place}: it has no <REUTERS> or no {_END}. {_REMEDY}")
+            raise BadInput(f"{described}: it has no <REUTERS> or no {_END}. {_REMEDY}")
         for name in ("NEWID", "TOPICS", "LEWISSPLIT"):
             if name not in attributes:
-                raise BadInput(f"{place}: it has no attribute {name}. {_REMEDY}")
+                raise BadInput(f"{described}: it has no attribute {name}. {_REMEDY}")
         listed, body = _TOPICS.search(story), _TEXT.search(story)
         if listed is None or body is None:
-            raise BadInput(f"{place}: it has no <TOPICS> or no <TEXT>. {_REMEDY}")
+            raise BadInput(f"{described}: it has no <TOPICS> or no <TEXT>. {_REMEDY}")
         side = _SIDES.get(attributes["LEWISSPLIT"])
         named = _TOPIC.findall(listed[1])
         if side is None or attributes["TOPICS"] != "YES" or len(named) != 1 or "TYPE" in body[1]:

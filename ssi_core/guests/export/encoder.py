@@ -60,8 +60,8 @@ class Encoder:
         body : str
             "query"; or "rescore", where only the first thousand are scored in full.
         """
-        places, latent = self.vectors(text)
-        words = {self.names[position]: x for position, x in places.items()}
+        weights, latent = self.vectors(text)
+        words = {self.names[position]: x for position, x in weights.items()}
         plain = {(f"m_{w}" if x < 0 else w): abs(x) for w, x in words.items() if x}
         signed = {f"{'n' if x < 0 else 'p'}_{k}": abs(x) for k, x in enumerate(latent) if x}
         scale = 64 / max([64, *plain.values(), *signed.values()])
@@ -73,8 +73,8 @@ class Encoder:
             "$terms": {term: scale * x for term, x in {**plain, **signed}.items()},
             "$signed": words,
             "$vector": latent,
-            "$sparse": _sparse({**places, **beyond}),
-            "$sparse_words": _sparse(places),
+            "$sparse": _sparse({**weights, **beyond}),
+            "$sparse_words": _sparse(weights),
         }
         return _filled(self.model["bodies"][body], values)
 
@@ -82,20 +82,20 @@ class Encoder:
         """Return the weights of words, by their places in ``names``, and the latent vector."""
         counts = Counter(self.columns[w] for w in tokenize(text) if w in self.columns)
         rows = {name: weigh(counts, view) for name, view in self.model["views"].items()}
-        places: dict[int, float] = {}
+        weights: dict[int, float] = {}
         latent: list[float] = []
         for part in self.model["parts"]:
             row = rows[part["view"]] if "view" in part else {0: 1.0}
             if "phrases" in part:
                 for column in self._phrases(counts, part):
-                    places[part["first"] + column] = part["scale"] / (len(counts) - 1)
+                    weights[part["first"] + column] = part["scale"] / (len(counts) - 1)
             elif "embedding" in part:
                 latent += _embedded(row, part)
             else:
                 for column, weight in row.items():
                     x = _factor(part["scale"], column) * _saturated(weight, part["saturation"])
-                    places[part["first"] + column] = x
-        return places, latent
+                    weights[part["first"] + column] = x
+        return weights, latent
 
     def _phrases(self, counts: Mapping[int, int], part: Mapping[str, Any]) -> list[int]:
         words = [self.model["words"][column] for column in sorted(counts)]

@@ -112,7 +112,7 @@ class ModelEncoder(Encoder):
         """Return the weights of words, by their places in ``names``, and the latent vector."""
         vectors = self.fitted.embed_queries(texts_of([text], self.fitted.query_views))
         rows, dense = vectors.sparse, vectors.dense
-        places: dict[int, float] = {}
+        weights: dict[int, float] = {}
         if rows is not None:
-            places = dict(zip(rows.indices.tolist(), rows.data.tolist(), strict=True))
-        return places, [] if dense is None else dense[0].tolist()
+            weights = dict(zip(rows.indices.tolist(), rows.data.tolist(), strict=True))
+        return weights, [] if dense is None else dense[0].tolist()

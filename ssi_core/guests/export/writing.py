@@ -141,5 +141,5 @@ class Target:
 
     bodies: Mapping[str, Any]
     write: Callable[[Path, Material], None]
-    first: Callable[[Path, Layout], None] = lambda place, layout: None
+    first: Callable[[Path, Layout], None] = lambda path, layout: None
     limit: int | None = None

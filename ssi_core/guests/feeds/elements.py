@@ -53,13 +53,13 @@ class Scores:
 
     def columns(self, elements: Sequence[str], n: int) -> Int64:
         """Return the columns of some elements, of the first n entries."""
-        place = {
+        columns = {
             "FT": [0],
             "FD": [1],
             "ET": range(2, 2 + n),
             "ED": range(2 + self.entries, 2 + self.entries + n),
         }
-        return np.array([one for name in elements for one in place[name]], np.int64)
+        return np.array([one for name in elements for one in columns[name]], np.int64)
 
 
 def score(

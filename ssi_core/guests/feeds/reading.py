@@ -228,9 +228,9 @@ def read_feeds(
     names = feeds_in(directory, skipped)
     read = 0
     first: BadInput | None = None
-    for place, name in enumerate(names):
-        if progress is not None and place % 20 == 0:
-            progress(place / len(names), f"{place:,} of {len(names):,} feeds")
+    for number, name in enumerate(names):
+        if progress is not None and number % 20 == 0:
+            progress(number / len(names), f"{number:,} of {len(names):,} feeds")
         try:
             feed = read_feed(directory / name, name)
         except (Malformed, DeclaresEntity) as error:

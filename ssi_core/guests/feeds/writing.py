@@ -96,8 +96,8 @@ def draw(topics: dict[str, list[str]], least: int, most: int, seed: int) -> Draw
     if not kept:
         raise BadInput(f"no topic has {least} documents. Use a smaller --least.")
     for ids in kept.values():
-        places = random.permutation(len(ids))[:most]
-        chosen.update(dict.fromkeys(ids[position] for position in sorted(places)))
+        positions = random.permutation(len(ids))[:most]
+        chosen.update(dict.fromkeys(ids[position] for position in sorted(positions)))
     return Drawn({topic: tuple(ids) for topic, ids in kept.items()}, tuple(sorted(chosen)))
 
 
@@ -130,7 +130,7 @@ def feeds_of(opened: Collection, drawn: Drawn, entries: int) -> Iterator[Feed]:
         words = text[one].lower()
         order = sorted(
             targets.get(one, ()),
-            key=lambda target: (_place(words, title[target].lower()), title[target]),
+            key=lambda target: (_position(words, title[target].lower()), title[target]),
         )
         yield Feed(
             one,
@@ -149,9 +149,9 @@ def feeds_of(opened: Collection, drawn: Drawn, entries: int) -> Iterator[Feed]:
         )
 
 
-def _place(text: str, title: str) -> int:
-    place = text.find(title)
-    return place if place >= 0 else len(text)
+def _position(text: str, title: str) -> int:
+    position = text.find(title)
+    return position if position >= 0 else len(text)
 
 
 def first_paragraph(text: str, title: str) -> str:

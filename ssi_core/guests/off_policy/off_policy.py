@@ -72,7 +72,7 @@ class Weighed(NamedTuple):
 
     Attributes
     ----------
-    places : float64 array
+    slots : float64 array
         Expected showings in all visits.
     weights : float64 array
         W, 0 where the log never shows the ad there.
@@ -80,7 +80,7 @@ class Weighed(NamedTuple):
         Weight of a click on the pair wherever it is shown, 0 where it never is.
     """
 
-    places: Float64
+    slots: Float64
     weights: Float64
     pair_weights: Float64
 
@@ -117,18 +117,18 @@ class OffPolicy:
         self.log, self._known = log, known_propensities
         ends = log.cells.select("query", "document")
         pairs = ends.unique(maintain_order=True).with_row_index("pair")
-        places = log.cells.select("query", "position").unique().sort("query", "position")
-        places = places.with_row_index("place")
+        slots = log.cells.select("query", "position").unique().sort("query", "position")
+        slots = slots.with_row_index("slot")
         theta = propensities.select("position", theta="propensity").drop_nulls().sort("position")
         theta = theta.with_row_index("k")
         pages = log.queries.to_frame("query").with_row_index("row")
-        cells = _joined(log.cells.with_row_index("cell"), pairs, places, theta)
-        self._pair, self._place, self._k = (_numbers(cells, x) for x in ("pair", "place", "k"))
+        cells = _joined(log.cells.with_row_index("cell"), pairs, slots, theta)
+        self._pair, self._slot, self._k = (_numbers(cells, x) for x in ("pair", "slot", "k"))
         numbered = cells.select("query", "document", "position", "cell")
-        ranking = _joined(ranking, pages, pairs, places, theta, numbered)
-        if ranking["place"].null_count():
+        ranking = _joined(ranking, pages, pairs, slots, theta, numbered)
+        if ranking["slot"].null_count():
             raise ValueError("ranking: it fills a place that no visit of the log had")
-        columns = ("row", "place", "cell", "pair", "k")
+        columns = ("row", "slot", "cell", "pair", "k")
         self._of = {name: _numbers(ranking, name) for name in columns}
         self._position = np.unique(ranking["position"].to_numpy(), return_inverse=True)[1]
         self._share = np.array(ranking["share"], np.float64)
@@ -155,7 +155,7 @@ class OffPolicy:
         return {
             "ips": float(weights @ clicks / visits),
             "snips": self._normalised(weighed, clicks, shown) / visits,
-            "dr": float(weighed.places @ modelled + weights @ (clicks - shown * modelled)) / visits,
+            "dr": float(weighed.slots @ modelled + weights @ (clicks - shown * modelled)) / visits,
             "pbm": float(weighed.pair_weights @ pair_clicks / visits),
             "logged": float(counts.clicks.sum() / visits),
         }
@@ -167,16 +167,16 @@ class OffPolicy:
         """
         looks = _at(theta, self._of["k"])
         if self._policy is None:
-            places = self._share * _sums(self._place, counts.shown)[self._of["place"]]
+            slots = self._share * _sums(self._slot, counts.shown)[self._of["slot"]]
             shown = _at(counts.shown, self._of["cell"])
             of_pair = self._looks(counts.shown, theta)
             pair_looks = _at(of_pair, self._of["pair"])
         else:
             visits = counts.visits[self._of["row"]]
-            places = self._share * self._policy.filled * visits
+            slots = self._share * self._policy.filled * visits
             shown = self._policy.shown * visits
             pair_looks = self._policy.looks(theta) * visits
-        return Weighed(places, _over(places, shown), _over(places * looks, pair_looks))
+        return Weighed(slots, _over(slots, shown), _over(slots * looks, pair_looks))
 
     def _examination(self, counts: Counts) -> Float64:
         """Return theta, known or estimated."""
@@ -207,7 +207,7 @@ class OffPolicy:
         """Return the clicks of all visits, normalised at each position by its weights."""
         sums = [
             _sums(self._position, x)
-            for x in (weighed.places, weighed.weights * clicks, weighed.weights * shown)
+            for x in (weighed.slots, weighed.weights * clicks, weighed.weights * shown)
         ]
         return float(np.sum(sums[0] * _over(sums[1], sums[2])))
 
@@ -220,19 +220,19 @@ class OffPolicy:
         """
         theta = self._examination(counts)
         weighed = self.weigh(counts, theta)
-        places, total = weighed.places, counts.visits.sum()
+        slots, total = weighed.slots, counts.visits.sum()
         supported, anywhere = weighed.weights > 0, weighed.pair_weights > 0
         never = [
-            float(places @ ~seen / places.sum())
+            float(slots @ ~seen / slots.sum())
             for seen in (supported, supported | anywhere, anywhere)
         ]
         shown = _at(counts.shown, self._of["cell"])
         visits = _effective(weighed.weights, shown) * total / counts.shown.sum()
-        mean = float(weighed.weights @ shown / places.sum())
+        mean = float(weighed.weights @ shown / slots.sum())
         looks, known = self._looks(counts.shown, theta), self._of["pair"] >= 0
         weight = _sums(self._of["pair"][known], weighed.pair_weights[known], len(looks))
         pair_visits = _effective(weight, looks) * total / looks.sum()
-        pair_mean = float(weight @ looks / (places @ _at(theta, self._of["k"])))
+        pair_mean = float(weight @ looks / (slots @ _at(theta, self._of["k"])))
         return {
             "logged": Support(float(total), 0.0, 1.0),
             "ips": Support(visits, never[0], mean),
@@ -287,11 +287,11 @@ def _check_policy(policy: pl.DataFrame, unknown: pl.DataFrame) -> None:
             f"document {document} at position {position} of query {query}. Add every document "
             "that the policy may show, or leave it out to estimate it from the log."
         )
-    for places in (["query", "position"], ["query", "document"]):
-        most = policy.group_by(places).agg(pl.col("probability").sum())["probability"].max()
+    for columns in (["query", "position"], ["query", "document"]):
+        most = policy.group_by(columns).agg(pl.col("probability").sum())["probability"].max()
         if isinstance(most, float) and most > 1 + _SLACK:
             raise BadInput(
-                f"policy: probabilities of one {' and '.join(places)} add up to {most:.4f}, above "
+                f"policy: probabilities of one {' and '.join(columns)} add up to {most:.4f}, above "
                 "1. They are of a document at a position, for each visit to the query."
             )
 

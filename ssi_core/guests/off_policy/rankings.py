@@ -48,12 +48,12 @@ def ranking_of(
     names = cells["query"].unique().sort()
     pages, query = np.unique(number_of(names, linked.queries.names), return_inverse=True)
     queries = _vectors(fitted, linked.queries, pages, "query")
-    places = cells.select("query", "position").unique().sort("query", "position")
-    places = places.with_columns(rank=pl.col("position").rank("dense").over("query").cast(pl.Int64))
+    slots = cells.select("query", "position").unique().sort("query", "position")
+    slots = slots.with_columns(rank=pl.col("position").rank("dense").over("query").cast(pl.Int64))
     if among == "all":
         rows = np.arange(len(linked.documents))
         documents = _vectors(fitted, linked.documents, rows, "document")
-        most = int(places["rank"].to_numpy().max())
+        most = int(slots["rank"].to_numpy().max())
         best: Int64 = _best(queries, documents, most, threads)[query].astype(np.int64)
     else:
         best = _best_shown(fitted, linked.documents, queries, query, names, cells, threads)
@@ -65,7 +65,7 @@ def ranking_of(
             "rank": np.tile(np.arange(1, best.shape[1] + 1), len(best)),
         }
     ).filter(pl.col("row") >= 0)
-    filled = places.join(ranked, on=["query", "rank"], maintain_order="left")
+    filled = slots.join(ranked, on=["query", "rank"], maintain_order="left")
     ads = linked.documents.names[filled["row"].to_numpy()]
     return filled.select("query", ads.alias("document"), "position", share=pl.lit(1.0))
 

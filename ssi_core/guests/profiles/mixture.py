@@ -90,16 +90,16 @@ def _fitted(
 ) -> Mixture:
     theta, share = _start(counts, parts, random), np.full(parts, 1 / parts)
     objective: list[float] = []
-    places = _joint(counts, theta, share).argmax(axis=1)
+    clusters = _joint(counts, theta, share).argmax(axis=1)
     for _ in range(passes):
-        theta, share = _parts(counts, places, parts, alpha)
+        theta, share = _parts(counts, clusters, parts, alpha)
         joint = _joint(counts, theta, share)
         prior = alpha * np.log(theta).sum() + np.log(share).sum()
-        objective.append(float(joint[np.arange(len(places)), places].sum() + prior))
+        objective.append(float(joint[np.arange(len(clusters)), clusters].sum() + prior))
         moved = joint.argmax(axis=1)
-        if np.array_equal(moved, places):
+        if np.array_equal(moved, clusters):
             break
-        places = moved
+        clusters = moved
     return Mixture(theta, share, tuple(objective))
 
 

@@ -165,8 +165,8 @@ class FittedProfiler:
         theta = seen(counts, self.profiler.alpha_user)
         everybody = np.zeros(len(cluster), np.int64)
         chosen = [
-            select(contributions(theta, codes, places), self.profiler.tokens)
-            for codes, places in ((self.common[None, :], everybody), (self.encoded, cluster))
+            select(contributions(theta, codes, groups), self.profiler.tokens)
+            for codes, groups in ((self.common[None, :], everybody), (self.encoded, cluster))
         ]
         kept = [theta.multiply(bits.sign()).tocsr() for bits in chosen]
         return Profiles(cluster, *kept, *chosen)

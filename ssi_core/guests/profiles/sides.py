@@ -120,7 +120,7 @@ def divide(
         counts = counts_of(kept.filter(side=side), names, tokens)
         pairs = after.filter(pl.col("document").is_in(targets), side=side)
         clicked = np.zeros((len(names), len(targets)), np.bool_)
-        clicked[_places(pairs["user"], names), _places(pairs["document"], targets)] = True
+        clicked[_numbers(pairs["user"], names), _numbers(pairs["document"], targets)] = True
         sides[side] = Side(names, counts, clicked)
     return Divided(tokens, targets, **sides, skipped=dict(skipped))
 
@@ -136,7 +136,7 @@ def counts_of(
         Columns ``user`` and ``token``, of the users and columns alone.
     """
     known = tokens.group_by("user", "token").len().sort("user", "token")
-    entries = _places(known["user"], users), _places(known["token"], columns)
+    entries = _numbers(known["user"], users), _numbers(known["token"], columns)
     values = known["len"].to_numpy().astype(np.float64)
     counts = sparse.csr_array((values, entries), shape=(len(users), len(columns)))
     counts.sort_indices()
@@ -163,7 +163,7 @@ def _moments(
     skipped["click_after_the_end_of_the_side"] = len(sided) - len(kept)
     moments = kept.select("user", "timestamp", "side").unique().sort("user", "timestamp")
     moments = moments.with_columns(
-        place=pl.int_range(pl.len()).over("user"), several=pl.len().over("user")
+        number=pl.int_range(pl.len()).over("user"), several=pl.len().over("user")
     )
     alone = moments.filter(pl.col("several") < 2)
     skipped["user_with_one_moment"] = alone["user"].n_unique()
@@ -171,8 +171,8 @@ def _moments(
         "user",
         "timestamp",
         "side",
-        before=pl.col("place") < pl.col("several") // 2,
-        next=pl.col("place") == pl.col("several") // 2,
+        before=pl.col("number") < pl.col("several") // 2,
+        next=pl.col("number") == pl.col("several") // 2,
     )
 
 
@@ -182,6 +182,6 @@ def _frequent(rows: pl.DataFrame, column: str, least: int) -> tuple[str, ...]:
     return tuple(known[column].sort().to_list())
 
 
-def _places(values: pl.Series, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _numbers(values: pl.Series, names: tuple[str, ...]) -> NDArray[np.int64]:
     number_of = dict(zip(names, range(len(names)), strict=True))
     return np.array([number_of[value] for value in values], np.int64)

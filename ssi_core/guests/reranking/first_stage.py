@@ -185,14 +185,14 @@ def features_of(
         rows_of_blocks.append(best_documents(part, first_part(document_parts), scores, depth)[0])
     best = np.concatenate(rows_of_blocks)
     held = best >= 0
-    place, columns = np.nonzero(held)[0], best[held]
+    rows, columns = np.nonzero(held)[0], best[held]
     sizes = held.sum(axis=1)
     kept = np.flatnonzero(sizes)
     start = starts(sizes[kept])
-    pairs = np.column_stack([place, columns]).astype(np.int32)
+    pairs = np.column_stack([rows, columns]).astype(np.int32)
     return PairFeatures(
         features(scores_of_parts(query_parts, document_parts, pairs, threads=threads), start),
-        _grades(chosen, place, columns),
+        _grades(chosen, rows, columns),
         texts.ids[kept].rename("query"),
         start,
         ranked.ids[columns].rename("document"),
@@ -257,12 +257,12 @@ def _without(features: PairFeatures, other: PairFeatures) -> PairFeatures:
     return features.take([n for n, query in enumerate(features.queries) if query not in known])
 
 
-def _grades(chosen: Candidates, place: NDArray[np.intp], columns: Int32) -> Int32:
+def _grades(chosen: Candidates, rows: NDArray[np.intp], columns: Int32) -> Int32:
     """Return the grade of each pair: 0 where it is not relevant, else a whole number from 1."""
     relevant, width = chosen.relevant, len(chosen.documents)
     owner = np.repeat(np.arange(len(relevant)), relevant.lengths)
     keys = owner * width + relevant.items
-    wanted = place * width + columns
+    wanted = rows * width + columns
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     whole = np.clip(np.rint(chosen.grade), 1, LARGEST_GRADE)
     grades = np.where(keys[at] == wanted, whole[at], 0)

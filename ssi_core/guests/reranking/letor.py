@@ -223,21 +223,21 @@ def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
         documents.append(text.decode("utf-8", "replace"))
     if not start:
         raise BadInput(f"{where}: it has no line of a pair. {_FORM}")
-    flat, place = np.frombuffer(values), np.frombuffer(columns, np.int32)
+    flat, feature = np.frombuffer(values), np.frombuffer(columns, np.int32)
     bounds = np.frombuffer(ends, np.int64)
     if np.isinf(flat).any():
         entry = int(np.flatnonzero(np.isinf(flat))[0])
         line_number = numbers[int(np.searchsorted(bounds, entry, "right")) - 1]
         raise BadInput(
-            f"{where}, line {line_number}: feature {place[entry]} is {flat[entry]}. Write a finite "
-            "number, NULL where it is missing, or leave the feature out, which means 0."
+            f"{where}, line {line_number}: feature {feature[entry]} is {flat[entry]}. Write a "
+            "finite number, NULL where it is missing, or leave the feature out, which means 0."
         )
-    width = max(int(place.max(initial=1)), max(names, default=1))
+    width = max(int(feature.max(initial=1)), max(names, default=1))
     resources.require(
         "the features", memory=8 * width * len(grades), remedy="Read a part of the file."
     )
     matrix = np.zeros((len(grades), width))
-    matrix[np.repeat(np.arange(len(grades)), np.diff(bounds)), place - 1] = flat
+    matrix[np.repeat(np.arange(len(grades)), np.diff(bounds)), feature - 1] = flat
     labels = tuple(names.get(n, str(n)) for n in range(1, width + 1))
     if len(set(labels)) < width:
         twice = next(label for label in labels if labels.count(label) > 1)

@@ -96,8 +96,8 @@ class PairFeatures:
 
     def columns(self, names: Sequence[str]) -> PairFeatures:
         """Return the same pairs with some of the features, in the order of the names."""
-        places = [self.names.index(name) for name in names]
-        values = np.ascontiguousarray(self.values[:, places])
+        columns = [self.names.index(name) for name in names]
+        values = np.ascontiguousarray(self.values[:, columns])
         return self.with_values(values, tuple(names))
 
     def with_values(self, values: Float64, names: Sequence[str]) -> PairFeatures:

@@ -129,14 +129,14 @@ class Matching:
     def words_of_names(self) -> sparse.csc_array:
         """Places of the words in the names, with zeros, int32 (names, words), sorted indices."""
         cells = [
-            (row, self.columns[word], place)
+            (row, self.columns[word], position)
             for row, words in enumerate(self.names.words)
-            for place, word in enumerate(words)
+            for position, word in enumerate(words)
             if word in self.columns
         ]
-        rows, columns, places = np.array(cells, np.int32).reshape(-1, 3).T
+        rows, columns, positions = np.array(cells, np.int32).reshape(-1, 3).T
         shape = (len(self.names.words), len(self.columns))
-        found = sparse.csc_array((places, (rows, columns)), shape)
+        found = sparse.csc_array((positions, (rows, columns)), shape)
         found.sort_indices()
         return found
 
@@ -158,14 +158,14 @@ class Matching:
         found = np.zeros(self._pages.shape[0])
         known = [self.columns[word] for word in words if word in self.columns]
         for one, other in combinations(known, 2):
-            (first, places), (second, others) = map(self.places, (one, other))
+            (first, positions), (second, others) = map(self.positions, (one, other))
             names, i, j = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-            near = names[np.abs(places[i] - others[j]) <= NEAR]
+            near = names[np.abs(positions[i] - others[j]) <= NEAR]
             pages = np.unique(self.names.pages[near])
             found[pages] += weights_of(np.array(len(pages)), len(found))
         return found / (STEPS * max(1, len(known) - 1))
 
-    def places(self, column: int) -> tuple[Int32, Int32]:
+    def positions(self, column: int) -> tuple[Int32, Int32]:
         """Return the names that have a word, and its place in each."""
         begin, end = self.words_of_names.indptr[column : column + 2]
         return self.words_of_names.indices[begin:end], self.words_of_names.data[begin:end]

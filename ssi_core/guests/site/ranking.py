@@ -116,7 +116,7 @@ class SiteIndex:
 
     def word(self, name: str) -> Word | None:
         """Return a word, or None where no page has it."""
-        return self._words_in(self._place(name)).get(name)
+        return self._words_in(self._chunk_of(name)).get(name)
 
     def _read(self, text: str, typing: bool) -> tuple[Mapping[str, int], str | None]:
         names = tokenize(text, _LANGUAGES[self.manifest["rule"]])
@@ -125,7 +125,7 @@ class SiteIndex:
         start = names.pop() if unfinished else None
         return Counter(names), start
 
-    def _place(self, name: str) -> int:
+    def _chunk_of(self, name: str) -> int:
         key = name.encode("utf-16-be")
         return max(0, bisect_right(self._firsts, key) - 1)
 
@@ -143,7 +143,7 @@ class SiteIndex:
         return self._words[number]
 
     def _completions(self, start: str) -> list[tuple[Word, float]]:
-        firsts, first = self.manifest["firstWords"], self._place(start)
+        firsts, first = self.manifest["firstWords"], self._chunk_of(start)
         last = first
         while last + 1 < len(firsts) and firsts[last + 1].startswith(start):
             last += 1
@@ -217,11 +217,11 @@ def _products(query: Float64, scale: Float32, rows: NDArray[np.int8]) -> Float64
     return product * scale.astype(np.float64)
 
 
-def _around(places: int) -> int:
+def _around(positions: int) -> int:
     """Return the places near some places, each of which is a bit."""
     around = 0
     for step in range(1, NEAR + 1):
-        around |= places << step | places >> step
+        around |= positions << step | positions >> step
     return around
 
 
@@ -231,35 +231,35 @@ class _Common:
     def __init__(self) -> None:
         self._weights: dict[int, int] = {}
         self._of: dict[int, tuple[int, int, bool]] = {}
-        self._places: list[dict[int, int]] = []
+        self._positions: list[dict[int, int]] = []
 
     def add(self, words: Sequence[Word], weight: int) -> None:
         """Add a word that stands for some words, to a name at most the weight of the one it has."""
         found: dict[int, int] = {}
-        places: dict[int, int] = {}
+        positions: dict[int, int] = {}
         for word in words:
             called, least = word.called, min(weight, word.weight)
             numbers = called.numbers.tolist()
             of = (called.pages.tolist(), called.totals.tolist(), called.titles.tolist())
             self._of |= zip(numbers, zip(*of, strict=True), strict=True)
-            for number, place in zip(numbers, called.places.tolist(), strict=True):
+            for number, position in zip(numbers, called.positions.tolist(), strict=True):
                 found[number] = max(found.get(number, 0), least)
-                places[number] = places.get(number, 0) | 1 << place
-        self._places.append(places)
+                positions[number] = positions.get(number, 0) | 1 << position
+        self._positions.append(positions)
         for number, least in found.items():
             self._weights[number] = self._weights.get(number, 0) + least
 
     def phrases(self, pages: int) -> Float64:
         """Return what pairs of words that are near each other in a name add to each page."""
         found = np.zeros(pages)
-        for one, other in combinations(self._places, 2):
+        for one, other in combinations(self._positions, 2):
             near = {
                 self._of[number][0]
-                for number, places in one.items()
-                if _around(places) & other.get(number, 0)
+                for number, positions in one.items()
+                if _around(positions) & other.get(number, 0)
             }
             found[[*near]] += weights_of(np.array(len(near)), pages)
-        return found / (STEPS * max(1, len(self._places) - 1))
+        return found / (STEPS * max(1, len(self._positions) - 1))
 
     def best(self, asked: int, pages: int) -> Float64:
         """Return the most that a name gives each page."""

@@ -47,7 +47,7 @@ class Called:
         The number of each, and that of its page.
     totals : int32
         Sum of the weights of its words.
-    places : int32
+    positions : int32
         The place of the word among its words, 0 to 15.
     titles : bool
         Whether it is a title.
@@ -56,7 +56,7 @@ class Called:
     numbers: Int32
     pages: Int32
     totals: Int32
-    places: Int32
+    positions: Int32
     titles: NDArray[np.bool_]
 
 
@@ -124,7 +124,7 @@ def pack_word(word: Word, dimensions: int) -> bytes:
     called = word.called
     packed = [_varint(len(word.pages)), struct.pack("<f", word.scale), *_gaps(word.pages)]
     packed += [word.weights.tobytes(), bytes([word.weight]), _varint(len(called.numbers))]
-    totals = map(_varint, (32 * called.totals + 2 * called.places + called.titles).tolist())
+    totals = map(_varint, (32 * called.totals + 2 * called.positions + called.titles).tolist())
     for of_name in zip(_gaps(called.numbers), _gaps(called.pages), totals, strict=True):
         packed += of_name
     if dimensions:

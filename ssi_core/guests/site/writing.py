@@ -204,9 +204,9 @@ def _words(learnt: Learnt) -> Iterator[tuple[str, bytes]]:
 
 
 def _called(matching: Matching, column: int) -> Called:
-    numbers, places = matching.places(column)
+    numbers, positions = matching.positions(column)
     names = matching.names
-    of_each = names.pages[numbers], matching.totals[numbers], places, names.titles[numbers]
+    of_each = names.pages[numbers], matching.totals[numbers], positions, names.titles[numbers]
     return Called(numbers, *of_each)
 
 

@@ -42,13 +42,13 @@ class Bm25Space:
         """Return BM25 of each sentence for a query, float64 (n,); 0 where they share no word."""
         out = STOP_WORDS.get(self.language, frozenset())
         split = tokenize(text, self.language)
-        place = {word: n for n, word in enumerate(dict.fromkeys(split)) if word not in out}
+        column = {word: n for n, word in enumerate(dict.fromkeys(split)) if word not in out}
         counts = np.zeros((len(self.sentences), len(set(split))))
         for number, words in enumerate(self.sentences):
-            if not place.keys().isdisjoint(words):
+            if not column.keys().isdisjoint(words):
                 for word in words:
-                    if word in place:
-                        counts[number, place[word]] += 1
+                    if word in column:
+                        counts[number, column[word]] += 1
         lengths = np.array([len(words) for words in self.sentences], np.float64)
         n, df = len(counts), np.count_nonzero(counts, axis=0)
         idf = np.log1p((n - df + 0.5) / (df + 0.5))

@@ -198,8 +198,8 @@ def _links_in(collection: Collection, rows: dict[str, int]) -> sparse.csr_array:
             if source in rows and target in rows:
                 sources.append(rows[source])
                 targets.append(rows[target])
-    places = np.array(targets, np.int64), np.array(sources, np.int64)
-    linked: Any = (np.ones(len(sources), np.bool_), places)
+    cells = np.array(targets, np.int64), np.array(sources, np.int64)
+    linked: Any = (np.ones(len(sources), np.bool_), cells)
     return sparse.csr_array(linked, shape=(len(rows), len(rows)))
 
 
@@ -259,9 +259,9 @@ def _counted(
             pairs += [(number, concept) for concept in common]
         if progress is not None and count % 200 == 0:
             progress(count / len(rows), f"{count:,} of {len(rows):,} pages")
-    places = np.array(pairs, np.int64).reshape(-1, 2).T
+    cells = np.array(pairs, np.int64).reshape(-1, 2).T
     shape = (len(named), len(rows))
-    counts = sparse.coo_array((np.ones(len(pairs)), (places[0], places[1])), shape=shape)
+    counts = sparse.coo_array((np.ones(len(pairs)), (cells[0], cells[1])), shape=shape)
     return sparse.csr_array(counts), having, linking
 
 

@@ -48,6 +48,6 @@ def relatedness(links_in: sparse.csr_array, concepts: Int64, confidence: float) 
     values: Float64 = 1 - np.divide(distance, spread, out=np.ones_like(spread), where=spread > 0)
     kept = values > confidence
     itself = np.arange(width)
-    places = np.concatenate([one[kept], itself]), np.concatenate([other[kept], itself])
+    cells = np.concatenate([one[kept], itself]), np.concatenate([other[kept], itself])
     data = np.concatenate([values[kept], np.ones(width)])
-    return sparse.csr_array((data, places), shape=(width, width))
+    return sparse.csr_array((data, cells), shape=(width, width))

@@ -119,7 +119,7 @@ class TrecRun(Model):
         arrays = fitted.arrays
         width = len(arrays["queries"])
         known = arrays["queries" if side == "query" else "documents"]
-        offset = _places(texts.ids, known)
+        offset = _positions(texts.ids, known)
         if side == "query":
             self._require_listed(texts, offset)
             rows = np.flatnonzero(offset >= 0)
@@ -131,8 +131,8 @@ class TrecRun(Model):
         # A document that is not listed has the last row, which is empty.
         return Inner(sparse.vstack([listed, nothing], format="csr")[offset], None)
 
-    def _require_listed(self, texts: Texts, place: NDArray[np.intp]) -> None:
-        missing = texts.ids.filter(pl.Series(place < 0) & (texts.ids != ""))
+    def _require_listed(self, texts: Texts, position: NDArray[np.intp]) -> None:
+        missing = texts.ids.filter(pl.Series(position < 0) & (texts.ids != ""))
         if len(missing):
             raise BadInput(
                 f"{', '.join(self.runs)}: {len(missing):,} of {len(texts):,} queries that are "
@@ -217,7 +217,7 @@ def _numbered(ids: pl.Series) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
     return digests[order], joined["place"].to_numpy()
 
 
-def _places(ids: pl.Series, known: NDArray[np.uint64]) -> NDArray[np.intp]:
+def _positions(ids: pl.Series, known: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return the place of each id among ascending digests, -1 where it is not there."""
     digests = _digests(pl.Series([escape(id_) for id_ in ids], dtype=pl.String))
     position = np.searchsorted(known, digests).clip(max=len(known) - 1)

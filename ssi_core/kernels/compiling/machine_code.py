@@ -72,8 +72,8 @@ class Kept:
     def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
         """Return the code for a signature; None if it is not kept."""
         try:
-            place = self._place(signature, target)
-            payload = None if place is None else compiled.read(*place)
+            location = self._location(signature, target)
+            payload = None if location is None else compiled.read(*location)
             if payload is None:
                 return None
             symbols, parts = pickle.loads(payload)
@@ -88,22 +88,22 @@ class Kept:
         if result.lifted or result.library.has_dynamic_globals:
             return
         try:
-            place = self._place(signature, result.target_context)
+            location = self._location(signature, result.target_context)
             # Of an edit since the import the key would hold the new text, the code the old one.
-            if place is not None and keys.source_digest() == keys.SOURCES:
+            if location is not None and keys.source_digest() == keys.SOURCES:
                 parts = result._reduce()
-                compiled.write(*place, dumps((_symbols(result.library), parts)))
+                compiled.write(*location, dumps((_symbols(result.library), parts)))
         except Exception as error:
             _LOG.debug("%s is not kept: %r", self._kernel, error)
 
-    def _place(self, signature: Any, target: Any) -> tuple[str, str] | None:
+    def _location(self, signature: Any, target: Any) -> tuple[str, str] | None:
         if not self._enabled:
             return None
         arguments, result = sigutils.normalize_signature(signature)
         key = keys.key(self._kernel, arguments, result)
-        place = keys.build(target.codegen().magic_tuple()), key
-        self._known.add(place)
-        return place
+        location = keys.build(target.codegen().magic_tuple()), key
+        self._known.add(location)
+        return location
 
 
 def _symbols(library: Any) -> list[str]:

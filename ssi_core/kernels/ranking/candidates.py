@@ -177,10 +177,10 @@ def best_by_words(
                     met[count] = document
                     count += 1
                 sums[document] += value * posting_value[t]
-        for place in range(near):
-            document = row[place]
+        for position in range(near):
+            document = row[position]
             if document >= 0 and turns[document] == turn:
-                score[place] += sums[document]
+                score[position] += sums[document]
                 turns[document] = -turn
         row[near:] = -1
         score[near:] = -np.inf
@@ -189,11 +189,11 @@ def best_by_words(
             document = met[one]
             if not sums[document] > score[last]:
                 continue
-            place = last
-            while place > near and score[place - 1] < sums[document]:
-                row[place], score[place] = row[place - 1], score[place - 1]
-                place -= 1
-            row[place], score[place] = document, sums[document]
-        for place in range(near, len(row)):
-            if row[place] >= 0 and turns[row[place]] == -turn:
-                row[place], score[place] = -1, -np.inf
+            position = last
+            while position > near and score[position - 1] < sums[document]:
+                row[position], score[position] = row[position - 1], score[position - 1]
+                position -= 1
+            row[position], score[position] = document, sums[document]
+        for position in range(near, len(row)):
+            if row[position] >= 0 and turns[row[position]] == -turn:
+                row[position], score[position] = -1, -np.inf

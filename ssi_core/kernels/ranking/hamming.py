@@ -147,7 +147,7 @@ def first_of(codes: NDArray[np.uint64], code: np.uint64) -> int:
 @jit
 def look_up(
     codes: NDArray[np.uint64],
-    places: NDArray[np.int64],
+    starts: NDArray[np.int64],
     query: np.uint64,
     bits: int,
     radius: int,
@@ -161,8 +161,8 @@ def look_up(
     ----------
     codes : uint64 (n,)
         Ascending.
-    places : int64 (2^s + 1,)
-        Codes whose highest s of their b bits are t stand in ``places[t]:places[t + 1]``.
+    starts : int64 (2^s + 1,)
+        Codes whose highest s of their b bits are t stand in ``starts[t]:starts[t + 1]``.
     query : uint64
         Code of the query.
     bits : int
@@ -174,7 +174,7 @@ def look_up(
     """
     count = 0
     shift = np.uint64(bits)
-    size = len(places) - 1
+    size = len(starts) - 1
     while size > 1:
         size >>= 1
         shift -= np.uint64(1)
@@ -183,10 +183,10 @@ def look_up(
         if bit >= 0:
             code = query ^ (np.uint64(1) << np.uint64(bit))
         top = np.int64(code >> shift) if shift < 64 else 0
-        low, high = places[top], places[top + 1]
-        place = low + first_of(codes[low:high], code)
-        while place < high and codes[place] == code:
-            rows[count] = place
+        low, high = starts[top], starts[top + 1]
+        position = low + first_of(codes[low:high], code)
+        while position < high and codes[position] == code:
+            rows[count] = position
             count += 1
-            place += 1
+            position += 1
     return count

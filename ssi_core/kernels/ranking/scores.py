@@ -139,13 +139,13 @@ def insert(
     column: NDArray[np.int32], value: NDArray[np.float32], c: int, score: np.float32
 ) -> None:
     """Put a score that is above the last of a sorted list into it, behind those equal to it."""
-    place = len(value) - 1
-    while place > 0 and value[place - 1] < score:
-        value[place] = value[place - 1]
-        column[place] = column[place - 1]
-        place -= 1
-    value[place] = score
-    column[place] = c
+    position = len(value) - 1
+    while position > 0 and value[position - 1] < score:
+        value[position] = value[position - 1]
+        column[position] = column[position - 1]
+        position -= 1
+    value[position] = score
+    column[position] = c
 
 
 @jit
@@ -216,12 +216,13 @@ def best_again(
         for r in range(len(query)):
             total += np.float64(query[r]) * np.float64(documents[c, r])
         score = scores[c] + np.float32(total)
-        place = len(best)
-        while place > 0 and (
-            best[place - 1] < score or (best[place - 1] == score and chosen[place - 1] > rows[c])
+        position = len(best)
+        while position > 0 and (
+            best[position - 1] < score
+            or (best[position - 1] == score and chosen[position - 1] > rows[c])
         ):
-            if place < len(best):
-                best[place], chosen[place] = best[place - 1], chosen[place - 1]
-            place -= 1
-        if place < len(best):
-            best[place], chosen[place] = score, rows[c]
+            if position < len(best):
+                best[position], chosen[position] = best[position - 1], chosen[position - 1]
+            position -= 1
+        if position < len(best):
+            best[position], chosen[position] = score, rows[c]

@@ -129,10 +129,10 @@ def _add_to_lanes(context: Any, scores: Any, value: Any, weights: Any) -> Any:
         scores, weights = (
             context.make_array(signature.args[i])(context, b, values[i]).data for i in (0, 2)
         )
-        places, factor = _places(b, scores), _everywhere(b, values[1])
-        for place, weight in zip(places, _lines(b, weights), strict=True):
-            total = b.fadd(b.load(place, align=4), b.fmul(factor, weight))
-            b.store(total, place, align=4)
+        pointers, factor = _pointers(b, scores), _everywhere(b, values[1])
+        for pointer, weight in zip(pointers, _lines(b, weights), strict=True):
+            total = b.fadd(b.load(pointer, align=4), b.fmul(factor, weight))
+            b.store(total, pointer, align=4)
         return context.get_dummy_value()
 
     return types.void(scores, types.float32, weights), codegen
@@ -166,9 +166,9 @@ def _function(module: ir.Module, stored: Any) -> Any:
     documents, width, first, end, queries, scores = function.args
     rows, sums = [], []
     for i in range(ROWS):
-        place = b.add(first, _LONG(i))
-        place = b.select(b.icmp_signed("<", place, end), place, end)
-        rows.append(b.gep(documents, [b.mul(place, width)]))
+        nearest = b.add(first, _LONG(i))
+        nearest = b.select(b.icmp_signed("<", nearest, end), nearest, end)
+        rows.append(b.gep(documents, [b.mul(nearest, width)]))
         sums.append([cgutils.alloca_once(b, _VECTOR) for _ in range(0, LANES, _LINE)])
         for total in sums[-1]:
             b.store(ir.Constant(_VECTOR, [0.0] * _LINE), total)
@@ -183,9 +183,9 @@ def _function(module: ir.Module, stored: Any) -> Any:
                 product = b.fmul(number, line, flags=_MAY_FUSE)
                 b.store(b.fadd(b.load(total), product, flags=_MAY_FUSE), total)
     for i, totals in enumerate(sums):
-        places = _places(b, b.gep(scores, [_LONG(i * LANES)]))
-        for total, place in zip(totals, places, strict=True):
-            b.store(b.load(total), place, align=4)
+        pointers = _pointers(b, b.gep(scores, [_LONG(i * LANES)]))
+        for total, pointer in zip(totals, pointers, strict=True):
+            b.store(b.load(total), pointer, align=4)
     b.ret_void()
     return function
 
@@ -198,7 +198,7 @@ def _ask(builder: ir.IRBuilder, pointer: Any) -> None:
     builder.call(prefetch, [pointer, _INT(0), _INT(3), _INT(1)])
 
 
-def _places(builder: ir.IRBuilder, start: Any) -> list[Any]:
+def _pointers(builder: ir.IRBuilder, start: Any) -> list[Any]:
     """Return pointers to the vectors of `LANES` numbers."""
     starts = [builder.gep(start, [_LONG(lane)]) for lane in range(0, LANES, _LINE)]
     return [builder.bitcast(pointer, _VECTOR.as_pointer()) for pointer in starts]
@@ -206,11 +206,11 @@ def _places(builder: ir.IRBuilder, start: Any) -> list[Any]:
 
 def _lines(builder: ir.IRBuilder, start: Any) -> list[Any]:
     """Return the vectors of `LANES` numbers."""
-    return [builder.load(pointer, align=4) for pointer in _places(builder, start)]
+    return [builder.load(pointer, align=4) for pointer in _pointers(builder, start)]
 
 
 def _everywhere(builder: ir.IRBuilder, value: Any) -> Any:
     nowhere = ir.Constant(_VECTOR, ir.Undefined)
     once = builder.insert_element(nowhere, value, _INT(0))
-    places = ir.Constant(ir.VectorType(_INT, _LINE), [0] * _LINE)
-    return builder.shuffle_vector(once, nowhere, places)
+    lanes = ir.Constant(ir.VectorType(_INT, _LINE), [0] * _LINE)
+    return builder.shuffle_vector(once, nowhere, lanes)

@@ -43,11 +43,11 @@ def count_documents(indptr: Any, indices: Any, chosen: Mask, counts: Longs) -> N
 
 @jit
 def gather_postings(
-    indptr: Any, indices: Any, chosen: Mask, first: int, last: int, places: Longs, postings: Ints
+    indptr: Any, indices: Any, chosen: Mask, first: int, last: int, ends: Longs, postings: Ints
 ) -> None:
     """Write the chosen rows of the columns ``first:last`` of a CSR, ascending for each column.
 
-    ``places`` (last - first,): where each column's rows begin in ``postings``; afterwards where
+    ``ends`` (last - first,): where each column's rows begin in ``postings``; afterwards where
     they end.
     """
     for row in range(len(indptr) - 1):
@@ -55,8 +55,8 @@ def gather_postings(
             for t in range(indptr[row], indptr[row + 1]):
                 column = indices[t] - first
                 if 0 <= column < last - first:
-                    postings[places[column]] = row
-                    places[column] += 1
+                    postings[ends[column]] = row
+                    ends[column] += 1
 
 
 @jit_making
@@ -124,15 +124,15 @@ def best_matches(
             here, least = c * size[k - 1], shared[k - 1] * s
             if here < least or (here == least and j > best[k - 1]) or (fixed and j == best[0]):
                 continue
-            place = k - 1
-            while place > fixed:
-                here, above = c * size[place - 1], shared[place - 1] * s
-                if here < above or (here == above and j > best[place - 1]):
+            position = k - 1
+            while position > fixed:
+                here, above = c * size[position - 1], shared[position - 1] * s
+                if here < above or (here == above and j > best[position - 1]):
                     break
-                best[place] = best[place - 1]
-                shared[place], size[place] = shared[place - 1], size[place - 1]
-                place -= 1
-            if place >= fixed and place < k:
-                best[place], shared[place], size[place] = j, c, s
+                best[position] = best[position - 1]
+                shared[position], size[position] = shared[position - 1], size[position - 1]
+                position -= 1
+            if position >= fixed and position < k:
+                best[position], shared[position], size[position] = j, c, s
         for p in range(k):
             values[i, p] = 2 * shared[p] / size[p]

@@ -45,26 +45,26 @@ def draw_entries(
     longest = 0
     for row in rows:
         longest = max(longest, indptr[row + 1] - indptr[row])
-    places, drawn = np.empty(longest, np.int64), np.zeros(longest, np.bool_)
+    known, drawn = np.empty(longest, np.int64), np.zeros(longest, np.bool_)
     state = np.empty(1, np.uint64)
     ends[0] = 0
     for i in range(rows.shape[0]):
         count = 0
         for entry in range(indptr[rows[i]], indptr[rows[i] + 1]):
             if allowed[entry]:
-                places[count] = entry
+                known[count] = entry
                 count += 1
         taken = min(words, count)
         state[0] = states[i]
         for t in range(taken):
             other = t + below(state, count - t)
-            places[t], places[other] = places[other], places[t]
-        start, place = indptr[rows[i]], ends[i]
+            known[t], known[other] = known[other], known[t]
+        start, end = indptr[rows[i]], ends[i]
         for t in range(taken):
-            drawn[places[t] - start] = True
+            drawn[known[t] - start] = True
         for t in range(indptr[rows[i] + 1] - start):
             if drawn[t]:
-                entries[place] = start + t
-                place += 1
+                entries[end] = start + t
+                end += 1
                 drawn[t] = False
-        ends[i + 1] = place
+        ends[i + 1] = end

@@ -28,7 +28,13 @@ _HALF = np.uint64(32)
 
 @jit
 def in_order(
-    ids: Ints, ends: Longs, word_of: Ints, more_ends: Longs, more: Ints, words: Ints, places: Longs
+    ids: Ints,
+    ends: Longs,
+    word_of: Ints,
+    more_ends: Longs,
+    more: Ints,
+    words: Ints,
+    text_ends: Longs,
 ) -> int:
     """Write the words of texts one after the other; returns how many.
 
@@ -36,7 +42,7 @@ def in_order(
     ----------
     ids, ends, word_of, more_ends, more : Ints, Longs, Ints, Longs, Ints
         As `ssi_core.kernels.text.words.bags` has them.
-    words, places : Ints, Longs
+    words, text_ends : Ints, Longs
         Written: the words, and where each text's end.
     """
     written, begin = 0, 0
@@ -51,7 +57,7 @@ def in_order(
                     words[written] = more[j]
                     written += 1
         begin = ends[text]
-        places[text] = written
+        text_ends[text] = written
     return written
 
 

@@ -40,11 +40,11 @@ def mix(x: np.uint64) -> np.uint64:
 def _hash(data: Bytes, begin: int, end: int) -> np.uint64:
     """Hash bytes, eight at a time."""
     hashed, packed = _NONE, _NONE
-    for place in range(begin, end):
-        if place > begin and (place - begin) % 8 == 0:
+    for position in range(begin, end):
+        if position > begin and (position - begin) % 8 == 0:
             hashed = mix(hashed ^ packed)
             packed = _NONE
-        packed = (packed << _BYTE) | np.uint64(data[place])
+        packed = (packed << _BYTE) | np.uint64(data[position])
     return mix(hashed ^ packed)
 
 
@@ -55,7 +55,7 @@ def _cut(
     end: int,
     lower: Words64,
     hashes: Words64,
-    places: Longs,
+    chunk_ends: Longs,
     lengths: Longs,
 ) -> int:
     """Cut bytes that end with a separator into chunks; returns how many.
@@ -65,8 +65,8 @@ def _cut(
     chunks = 0
     length = 0
     hashed, packed, beyond = _NONE, _NONE, _NONE
-    for place in range(begin, end):
-        byte = lower[data[place]]
+    for position in range(begin, end):
+        byte = lower[data[position]]
         if byte != _NONE:
             if length > 0 and length % 8 == 0:
                 hashed = mix(hashed ^ packed)
@@ -75,12 +75,12 @@ def _cut(
             beyond |= byte
             length += 1
         elif length > 0:
-            places[chunks] = place
+            chunk_ends[chunks] = position
             if beyond < _ASCII:
                 hashes[chunks] = mix(hashed ^ packed)
                 lengths[chunks] = length
             else:
-                hashes[chunks] = _hash(data, place - length, place)
+                hashes[chunks] = _hash(data, position - length, position)
                 lengths[chunks] = -length
             chunks += 1
             length = 0
@@ -150,14 +150,14 @@ def scan(
     for text in range(len(offsets) - 1):
         most = max(most, (offsets[text + 1] - offsets[text]) // 2)
     hashes = np.empty(most, np.uint64)
-    places = np.empty(most, np.int64)
+    chunk_ends = np.empty(most, np.int64)
     lengths = np.empty(most, np.int64)
     for text in range(state[TEXT], len(offsets) - 1):
         begin = max(state[PLACE], offsets[text])
-        chunks = _cut(data, begin, offsets[text + 1], lower, hashes, places, lengths)
+        chunks = _cut(data, begin, offsets[text + 1], lower, hashes, chunk_ends, lengths)
         for c in range(chunks):
             hashed, length = hashes[c], lengths[c]
-            begin = places[c] - abs(length)
+            begin = chunk_ends[c] - abs(length)
             is_long = np.uint64(abs(length) > 8)
             entry: Any = -1
             slot = hashed & mask

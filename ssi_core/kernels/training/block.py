@@ -71,7 +71,7 @@ def sweep_in_blocks(diagonal: str, *, weighted: bool) -> Callable[..., None]:
     """Return a sweep as that of `sweep.kernel_of`; a triple is a pair and the d- that it tries.
 
     A block ends with the run in which it has P pairs, and with the sweep. If ``weighted``, the
-    pool is drawn from ``data.places``.
+    pool is drawn from ``data.candidates``.
     """
     tabulate, untabulate, begin, same, other, diagonal_step, end = POOLED[diagonal]
 
@@ -80,13 +80,13 @@ def sweep_in_blocks(diagonal: str, *, weighted: bool) -> Callable[..., None]:
         parameters, data, work, n_documents, state, settings, totals, stepped = turn
         pool = work.pool
         size = pool.documents.shape[0]
-        drawn_from = data.places.shape[0] if weighted else n_documents
+        drawn_from = data.candidates.shape[0] if weighted else n_documents
         forget(pool)
         left = steps
         while left > 0:
             for j in range(size):
-                place: Any = np.int64(below(state, drawn_from))
-                pool.documents[j] = np.int64(data.places[place]) if weighted else place
+                drawn: Any = np.int64(below(state, drawn_from))
+                pool.documents[j] = np.int64(data.candidates[drawn]) if weighted else drawn
                 gather(parameters.V, data.documents, pool.documents[j], pool.hats[j])
             tabulate(data, pool)
             block = min(size, left)

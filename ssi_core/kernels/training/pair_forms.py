@@ -86,17 +86,17 @@ def _four(*, round_: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     @part
     def word(t: int, buckets: np.uint64) -> np.uint64:
-        place = np.uint64(t)
-        if round_ and place >= buckets:
-            place %= buckets
-        return place
+        at = np.uint64(t)
+        if round_ and at >= buckets:
+            at %= buckets
+        return at
 
     @part
     def bucket(run: np.uint64, word: np.uint64, buckets: np.uint64) -> np.uint64:
-        place = run + word
-        if round_ and place >= buckets:
-            place -= buckets
-        return place
+        at = run + word
+        if round_ and at >= buckets:
+            at -= buckets
+        return at
 
     @part
     def score(W: Any, runs: Any, x: Any, documents: Csr, d: int) -> np.float32:
@@ -261,14 +261,14 @@ def hashed_rows(W: Any, queries: Any, out: Any) -> None:
     for q in range(out.shape[0]):
         row = out[q]
         for i in range(queries.indptr[q], queries.indptr[q + 1]):
-            place, x, t = first_bucket(queries.indices[i], buckets), queries.data[i], 0
+            at, x, t = first_bucket(queries.indices[i], buckets), queries.data[i], 0
             while t < words:
-                length = min(words - t, buckets - place)
-                weights, target = W[place : place + length], row[t : t + length]
+                length = min(words - t, buckets - at)
+                weights, target = W[at : at + length], row[t : t + length]
                 for r in range(length):
                     target[r] += x * weights[r]
                 t += length
-                place = 0
+                at = 0
 
 
 @jit_making

@@ -95,14 +95,14 @@ def _tabulate(data: Data, pool: Pool) -> None:
         d = pool.documents[j]
         for t in range(rows.indptr[d], rows.indptr[d + 1]):
             pool.words[rows.indices[t], 0] += 1
-    place = 1
+    offset = 1
     for j in range(pool.documents.shape[0]):
         d = pool.documents[j]
         for t in range(rows.indptr[d], rows.indptr[d + 1]):
             i = rows.indices[t]
             if pool.words[i, 1] == 0:
-                pool.words[i, 1] = place
-                place += pool.words[i, 0]
+                pool.words[i, 1] = offset
+                offset += pool.words[i, 0]
             pool.slots[pool.words[i, 1]] = j
             pool.values[pool.words[i, 1]] = rows.data[t]
             pool.words[i, 1] += 1

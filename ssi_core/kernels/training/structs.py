@@ -46,8 +46,8 @@ class Data(NamedTuple):
     ``pairs`` int32 (n, 2); ``barred_indptr`` int64, ``barred_indices`` int32: for each query the
     sorted documents that are never drawn as d-. ``shown_indptr`` int64, ``shown`` int32: for each
     query those that `sweep.draw_shown` and `sweep.draw_hard` draw from. ``share`` int64 (1,): of
-    how many of `sweep.SHARES` draws the latter draws from them. ``places`` int32: documents, each
-    as often as `sweep.draw_weighted` is to draw it. ``runs`` int64 (n + 1,): where the runs of
+    how many of `sweep.SHARES` draws the latter draws from them. ``candidates`` int32: documents,
+    each as often as `sweep.draw_weighted` is to draw it. ``runs`` int64 (n + 1,): where the runs of
     pairs of one query begin, for `block`. All are read-only (`of`).
     """
 
@@ -60,7 +60,7 @@ class Data(NamedTuple):
     barred_indices: Any
     shown_indptr: Any = read_only(np.zeros(1, np.int64))
     shown: Any = read_only(np.zeros(0, np.int32))
-    places: Any = read_only(np.zeros(0, np.int32))
+    candidates: Any = read_only(np.zeros(0, np.int32))
     runs: Any = read_only(np.zeros(1, np.int64))
     share: Any = read_only(np.zeros(1, np.int64))
 

@@ -43,9 +43,9 @@ def draw_negative(data: Data, n_documents: int, q: int, state: NDArray[np.uint64
 
 @jit
 def draw_weighted(data: Data, n_documents: int, q: int, state: NDArray[np.uint64]) -> Any:
-    """Draw from ``data.places`` a document that is not excluded for query ``q``; -1: none found."""
+    """Draw from ``data.candidates`` a document that is not barred for ``q``; -1: none found."""
     for _ in range(_DRAWS):
-        d: Any = np.int64(data.places[below(state, data.places.shape[0])])
+        d: Any = np.int64(data.candidates[below(state, data.candidates.shape[0])])
         if not contains(data.barred_indptr, data.barred_indices, q, d):
             return d
     return np.int64(-1)

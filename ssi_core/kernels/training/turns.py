@@ -78,11 +78,11 @@ def _call_each(_: Any, addresses: Any, turns: Any, steps: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind_of_addresses, kinds_of_turns, kind_of_steps = signature.args
-        places = context.make_array(kind_of_addresses)(context, builder, arguments[0]).data
+        pointers = context.make_array(kind_of_addresses)(context, builder, arguments[0]).data
         for number, kind in enumerate(kinds_of_turns):
             kinds = (kind, kind_of_steps)
             function = context.call_conv.get_function_type(types.none, kinds)
-            address = builder.load(builder.gep(places, [ir.IntType(64)(number)]))
+            address = builder.load(builder.gep(pointers, [ir.IntType(64)(number)]))
             status, _ = context.call_conv.call_function(
                 builder,
                 builder.inttoptr(address, function.as_pointer()),

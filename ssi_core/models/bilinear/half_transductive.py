@@ -21,7 +21,7 @@ from ssi_core.kernels.training.structs import Parameters
 from ssi_core.models.base import FitOptions, FittedModel, Side
 from ssi_core.models.bilinear.low_rank import Before, LowRank, embedded
 from ssi_core.models.bilinear.terms import Groups, Objective
-from ssi_core.models.known import fingerprints, places_of
+from ssi_core.models.known import fingerprints, rows_of
 from ssi_core.scoring.vectors import Columns, DenseWords, Inner, Vectors
 from ssi_core.types import Task, Texts
 
@@ -101,7 +101,7 @@ class HalfTransductive(LowRank):
         v = maps["v"]
         v[:] = task.documents.matrix(self.view) @ maps["U" if self.tied else "V"]
         if "v" in start.arrays:
-            rows, known = places_of(task.documents, start.arrays["known"])
+            rows, known = rows_of(task.documents, start.arrays["known"])
             v[known, : self.dimensions] = start.arrays["v"][rows[known]]
 
     def keeper(self, task: Task, *, live: bool = False) -> Callable[[Parameters], dict[str, Any]]:
@@ -128,7 +128,7 @@ class HalfTransductive(LowRank):
         """Return vectors as `LowRank` does, but ``v_i`` for a document that is known."""
         if side == "query":
             return super().vectors(fitted, texts, side)
-        rows, known = places_of(texts, fitted.arrays["known"])
+        rows, known = rows_of(texts, fitted.arrays["known"])
         dense = np.empty((len(texts), self.dimensions), np.float32)
         dense[known] = fitted.arrays["v"][rows[known]]
         if not known.all():
@@ -139,7 +139,7 @@ class HalfTransductive(LowRank):
     def dense_words(self, fitted: FittedModel, texts: Texts, side: Side) -> DenseWords:
         """Rows of the view and the side's map; a known document is one word, its row ``v_i``."""
         W, view = self.embedding(fitted, side), fitted.view(self.view, side)
-        rows, known = places_of(texts, fitted.arrays["known"])
+        rows, known = rows_of(texts, fitted.arrays["known"])
         if side == "query" or not known.any():
             return DenseWords(texts.matrix(self.view), W, view)
         known_rows, D = np.flatnonzero(known), len(view.words)

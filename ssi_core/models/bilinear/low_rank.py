@@ -131,8 +131,8 @@ class LowRank(Trained):
             self.check_pairs(one)
         before, checkpoint = Before(options.start), options.checkpoint
         if options.start is None:
-            place = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
-            before = self.before(task, rng, replace(options, checkpoint=place))
+            first = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}-first")
+            before = self.before(task, rng, replace(options, checkpoint=first))
         seed = int(rng.integers(2**63))
         training = self.training(task, further_tasks, seed, replace(options, start=before.start))
         searched = {"init_std": several(self.init_std), **self.searched()}

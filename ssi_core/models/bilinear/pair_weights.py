@@ -81,15 +81,15 @@ def prune(W: Float32 | Csr, entries: int) -> Csr:
     `Csr` with writable data
     """
     starts, columns, values = [0], [], []
-    for place, row in _rows(W):
+    for column, row in _rows(W):
         size = np.abs(row)
         kept = max(entries, len(row) // 2)
         if kept < len(row):
             least = np.partition(size, -kept)[-kept]
             chosen = size > least
             chosen[np.flatnonzero(size == least)[: kept - np.count_nonzero(chosen)]] = True
-            place, row = place[chosen], row[chosen]
-        columns.append(place.astype(np.int32))
+            column, row = column[chosen], row[chosen]
+        columns.append(column.astype(np.int32))
         values.append(row)
         starts.append(starts[-1] + len(row))
     return Csr(np.array(starts, np.int64), np.concatenate(columns), np.concatenate(values))
@@ -203,7 +203,7 @@ def carried_over(arrays: Arrays, rows: Any, columns: Any, shape: tuple[int, int]
     else:
         old = sparse.csr_array(arrays["W"])
     new = old[rows[0]][:, columns[0]].tocoo()
-    places = (rows[1][new.coords[0]], columns[1][new.coords[1]])
-    carried = sparse.csr_array((new.data, places), shape=shape)
+    cells = (rows[1][new.coords[0]], columns[1][new.coords[1]])
+    carried = sparse.csr_array((new.data, cells), shape=shape)
     carried.sort_indices()
     return Csr(carried.indptr.astype(np.int64), carried.indices.astype(np.int32), carried.data)

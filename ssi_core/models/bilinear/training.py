@@ -132,7 +132,7 @@ class Training(Generic[T]):
             return with_share(self._hard, settings[SHARE])
         if not any(several(self.model.negatives_power)):
             return data
-        return data._replace(places=read_only(by_in_degree(task, settings[POWER])))
+        return data._replace(candidates=read_only(by_in_degree(task, settings[POWER])))
 
     def hits(self, settings: Mapping[str, Any]) -> dict[str, float]:
         """Return how often d- was a held-out pair, where it was not drawn uniformly."""

@@ -50,7 +50,7 @@ from ssi_core.models.tfidf import TfIdf
 from ssi_core.resources import Cost
 from ssi_core.selection.expectation import LEAST, Prior, expected, prior, worth
 from ssi_core.selection.rounds import JOINED, KINDS, PLAIN, Step, TrialResult
-from ssi_core.selection.star import Factors, Place, Settings, joined, star
+from ssi_core.selection.star import Factors, Point, Settings, joined, star
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
 
@@ -176,16 +176,16 @@ class Auto(Model):
             kinds,
         )
 
-    def begun(self, task: Task) -> list[tuple[Settings, Place | None]]:
+    def begun(self, task: Task) -> list[tuple[Settings, Point | None]]:
         """Return the settings that are begun with, the most important first, and their places.
 
         The first values of all; each other one in the place of a first (`selection.star`); `KNOWN`
         and ``W = D``, if words have weights. Of two vocabularies `Softmax` comes first.
         """
         factors = self.factors(task)
-        places = star([len(factor) for factor in factors])
+        points = star([len(factor) for factor in factors])
         several = sum(1 for factor in factors if len(factor) > 1)
-        begun: list[tuple[Settings, Place | None]] = [(joined(factors, p), p) for p in places]
+        begun: list[tuple[Settings, Point | None]] = [(joined(factors, p), p) for p in points]
         if words := self.words(task):
             plain = {**begun[0][0], **PLAIN, "rates": (self.rates[0],)}
             more: list[Settings] = [{**plain, **ONE_BY_ONE, "form": "zero"}]

@@ -67,7 +67,7 @@ class Trials:
     ) -> None:
         assert options.checkpoint is not None
         self._auto, self._halves, self._seed, self._options = auto, halves, seed, options
-        self._place = options.checkpoint
+        self._directory = options.checkpoint
         self._fits: dict[int, FittedModel] = {}
         self.done: list[Trial] = []
 
@@ -103,8 +103,8 @@ class Trials:
             Triples that other trainings have drawn: a curve has all, one after the other.
         """
         # Where another process does it now, its end is waited for.
-        with locks.turn(self._place / f"{step.number}.lock"):
-            went = found(self._place, step)
+        with locks.turn(self._directory / f"{step.number}.lock"):
+            went = found(self._directory, step)
             if went is None:
                 return self._done(step, others)
         for n, metrics in went.curve:
@@ -129,7 +129,7 @@ class Trials:
             went = TrialResult(int(fit.facts["triples"]), self._halves.mean(fit), curve)
             if step.round > 1:
                 self._fits[step.number] = fit  # a checkpoint has all others
-        trials = self._place / _TRIALS
+        trials = self._directory / _TRIALS
         trials.mkdir(parents=True, exist_ok=True)
         facts = {"files": {}, **went._asdict()}
         integrity.write_manifest(trials, _name(step), facts, durable=False)
@@ -148,6 +148,6 @@ class Trials:
         }
         model = self._auto.trained({**step.settings, **schedule})
         start = None if step.start is None else self._fit(step.start)
-        checkpoint = self._place / f"configuration_{step.number}"
+        checkpoint = self._directory / f"configuration_{step.number}"
         options = replace(self._options, start=start, checkpoint=checkpoint, watch=watch)
         return model.learn(self._halves.learning, np.random.default_rng(self._seed), options)

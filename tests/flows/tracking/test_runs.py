@@ -267,7 +267,7 @@ def test_what_was_written_is_read_back(table, task_dir):
     [finished] = tracking.finished_rows(table.name, "c")
     assert finished.run_id == run.run_id
     found = tracking.run_report(run.run_id)
-    assert tracking.run_report(run.run_id, finished.place).per_query.equals(found.per_query)
+    assert tracking.run_report(run.run_id, finished.artifacts).per_query.equals(found.per_query)
     assert found.per_query.equals(report.per_query)
     assert dict(found.errors) == dict(report.errors)
     assert tracking.run_curve(finished) == [(100, {"val/rank_loss": 0.5})]

@@ -49,7 +49,7 @@ def test_records_are_read_as_they_were_written():
         np.testing.assert_array_equal(read.weights, word.weights)
         assert (read.scale, read.idf, read.row_scale) == (word.scale, word.idf, word.row_scale)
         assert read.weight == word.weight
-        for field in ("numbers", "pages", "totals", "places", "titles"):
+        for field in ("numbers", "pages", "totals", "positions", "titles"):
             np.testing.assert_array_equal(*(getattr(one.called, field) for one in (read, word)))
         assert read.weights.min() >= 1  # a page that has a word is never without it
         steps = np.where(read.weights > 1, 0.51, 1.01)

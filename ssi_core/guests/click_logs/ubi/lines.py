@@ -91,7 +91,7 @@ class UbiLines:
         self, file: int, line: int, one: Mapping[str, Any], known: tuple[str, str, str | None]
     ) -> tuple[Any, ...] | None:
         about = _inner(one, "event_attributes")
-        shown, place = _inner(about, "object"), _inner(about, "position").get("ordinal")
+        shown, ordinal = _inner(about, "object"), _inner(about, "position").get("ordinal")
         document, application = (
             one_line(shown.get("object_id")),
             one_line(one.get("application")) or "",
@@ -99,7 +99,7 @@ class UbiLines:
         if known[1] != "query" and document is None:
             self.skipped["event_without_object_id"] += 1
             return None
-        position = _number(place)
+        position = _number(ordinal)
         if known[1] == IMPRESSION and position is not None:
             self.first[application] = min(position, self.first.get(application, position))
         if document and (words := one_line(shown.get("description"))):

@@ -35,14 +35,14 @@ def sort_lists(scores: Reals, start: Rows, order: Rows) -> None:
         first = start[i]
         for here in range(first + 1, start[i + 1]):
             row = order[here]
-            score, place = scores[row], here
-            while place > first:
-                other = order[place - 1]
+            score, position = scores[row], here
+            while position > first:
+                other = order[position - 1]
                 if scores[other] > score or (scores[other] == score and other < row):
                     break
-                order[place] = other
-                place -= 1
-            order[place] = row
+                order[position] = other
+                position -= 1
+            order[position] = row
 
 
 @jit
@@ -53,10 +53,10 @@ def average_precisions(order: Rows, start: Rows, relevant: Flags, values: Reals)
     """
     for i in range(start.shape[0] - 1):
         hits, total = 0, 0.0
-        for place in range(start[i], start[i + 1]):
-            if relevant[order[place]]:
+        for position in range(start[i], start[i + 1]):
+            if relevant[order[position]]:
                 hits += 1
-                total += hits / (place - start[i] + 1)
+                total += hits / (position - start[i] + 1)
         values[i] = total / hits if hits else 0.0
 
 
@@ -93,9 +93,9 @@ def gains_at(order: Rows, start: Rows, gain: Reals, ideal: Reals, k: int, values
         if start[i + 1] - first < k or ideal[first] == 0:
             continue
         total = 0.0
-        for place in range(first, first + k):
-            rank = place - first + 1
-            total += gain[order[place]] / (np.log2(rank) if rank > 2 else 1.0)
+        for position in range(first, first + k):
+            rank = position - first + 1
+            total += gain[order[position]] / (np.log2(rank) if rank > 2 else 1.0)
         values[i] = total / ideal[first + k - 1]
 
 
@@ -108,10 +108,10 @@ def mean_gains(order: Rows, start: Rows, gain: Reals, ideal: Reals, values: Real
         if ideal[first] == 0:
             continue
         total, mean = 0.0, 0.0
-        for place in range(first, start[i + 1]):
-            rank = place - first + 1
-            total += gain[order[place]] / (np.log2(rank) if rank > 2 else 1.0)
-            mean += total / ideal[place]
+        for position in range(first, start[i + 1]):
+            rank = position - first + 1
+            total += gain[order[position]] / (np.log2(rank) if rank > 2 else 1.0)
+            mean += total / ideal[position]
         values[i] = mean / (start[i + 1] - first)
 
 
@@ -160,17 +160,17 @@ def try_steps(
                 score = scores[row] + step * column[row]
                 if held == k and score <= best[k - 1]:
                     continue
-                place = held if held < k else k - 1
-                while place > 0 and best[place - 1] < score:
-                    best[place] = best[place - 1]
-                    row_of[place] = row_of[place - 1]
-                    place -= 1
-                best[place] = score
-                row_of[place] = row
+                position = held if held < k else k - 1
+                while position > 0 and best[position - 1] < score:
+                    best[position] = best[position - 1]
+                    row_of[position] = row_of[position - 1]
+                    position -= 1
+                best[position] = score
+                row_of[position] = row
                 held = min(held + 1, k)
             value = 0.0
-            for place in range(k):
-                if gain[row_of[place]] > 0:
-                    value += gain[row_of[place]] / discount[place]
+            for position in range(k):
+                if gain[row_of[position]] > 0:
+                    value += gain[row_of[position]] / discount[position]
             total += value / ideal[first + k - 1]
         values[s] = total

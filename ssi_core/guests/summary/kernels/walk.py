@@ -54,8 +54,8 @@ def walk(
     n = len(indptr) - 1
     mass[:] = 0.0
     for i in range(n):
-        for place in range(indptr[i], indptr[i + 1]):
-            mass[indices[place]] += data[place]
+        for entry in range(indptr[i], indptr[i + 1]):
+            mass[indices[entry]] += data[entry]
     for i in range(n):
         total[i] = _product(indptr, indices, data, i, mass)
     for iteration in range(most):
@@ -63,8 +63,8 @@ def walk(
         for i in range(n):
             if total[i] > 0.0:
                 flow = scores[i] / total[i]
-                for place in range(indptr[i], indptr[i + 1]):
-                    mass[indices[place]] += data[place] * flow
+                for entry in range(indptr[i], indptr[i + 1]):
+                    mass[indices[entry]] += data[entry] * flow
         largest = 0.0
         for i in range(n):
             score = share * bias[i] + (1.0 - share) * _product(indptr, indices, data, i, mass)
@@ -84,8 +84,8 @@ def _product(
     dense: NDArray[np.float64],
 ) -> float:
     product = 0.0
-    for place in range(indptr[row], indptr[row + 1]):
-        product += data[place] * dense[indices[place]]
+    for entry in range(indptr[row], indptr[row + 1]):
+        product += data[entry] * dense[indices[entry]]
     return product
 
 

@@ -88,7 +88,7 @@ def test_entries_are_drawn_as_by_a_shuffle_of_the_allowed_ones(words):
         assert entries[ends[draw] : ends[draw + 1]].tolist() == sorted(taken)
 
 
-Drawn = namedtuple("Drawn", "barred_indptr barred_indices places shown_indptr shown")
+Drawn = namedtuple("Drawn", "barred_indptr barred_indices candidates shown_indptr shown")
 
 
 def test_negatives_are_drawn_until_one_is_not_barred():
@@ -115,7 +115,7 @@ def test_negatives_are_drawn_until_one_is_not_barred():
     assert draw_shown(one, 5, 0, state) == 2
     # Nothing is left: no more than some draws are made.
     assert draw_negative(data, 4, 1, state) == -1
-    none = data._replace(places=places[:2])
+    none = data._replace(candidates=places[:2])
     assert draw_weighted(none, 5, 0, state) == -1
 
 

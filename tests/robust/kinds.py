@@ -227,7 +227,7 @@ def row(folder, made):
     table = parse_table(comparisons.TABLE)
     part = RowPart(table, "TF-IDF", made.task, 0, 1, folder / "part", folder.with_suffix(".kept"))
     train_part(part)
-    return lambda path: open_part(replace(part, place=path / "part")) and None
+    return lambda path: open_part(replace(part, path=path / "part")) and None
 
 
 def chunk(directory, made):

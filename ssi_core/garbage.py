@@ -11,6 +11,9 @@ from ssi_core import system
 _YOUNG = 100_000
 """Objects after which garbage is looked for: modules make hundreds of thousands that stay."""
 
+_MUCH = 128 << 20
+"""Bytes that are worth a look for garbage."""
+
 
 @cache
 def collect_seldom() -> None:
@@ -23,7 +26,19 @@ def collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
-def collect_now() -> None:
-    """Look for garbage, and give its memory back: between stages that need much for a while."""
-    gc.collect()
-    system.give_back()
+class Garbage:
+    """Garbage of stages that need much memory for a while.
+
+    To look for it is to look at every object of the process, which takes longer than a stage on a
+    small collection.
+    """
+
+    def __init__(self) -> None:
+        self._before = system.memory()
+
+    def collect(self) -> None:
+        """Look for garbage, and give its memory back, where the process has grown by much."""
+        now = system.memory()
+        if now is None or self._before is None or now - self._before > _MUCH:
+            gc.collect()
+            system.give_back()

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import mmap
 import os
 from functools import cache
+from pathlib import Path
 
 try:
     import fcntl
@@ -66,6 +68,14 @@ def lower(name: str, size: int) -> None:
 def most_memory() -> int | None:
     """Return the most memory that this process has held, in bytes; None where it is not counted."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if POSIX else None
+
+
+def memory() -> int | None:
+    """Return the memory that this process holds now, in bytes; None where it is not counted."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
+    except OSError:
+        return None
 
 
 def cores() -> int:

@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 
 from cosmic_ray import plugins
@@ -62,6 +63,8 @@ OVER_ALL = (
 )
 """Tests of all of the code, which run no line of it: options, defaults, names, settings."""
 OUT_OF_TIME = "out of time"
+STARTING = 6
+"""Seconds of the processor, at most, in which a process is ready to run tests."""
 
 
 @dataclass(frozen=True)
@@ -131,18 +134,23 @@ def is_another_program(source: str, other: str) -> bool:
         return False
 
 
+@cache
+def sizes() -> dict[Path, int]:
+    """Return the lines of code of each file."""
+    return {
+        file: lines_of_code(file.read_text(encoding="utf-8"))
+        for package in ("ssi_core", "flows")
+        for file in sorted((ROOT / package).rglob("*.py"))
+    }
+
+
 def draw(number: int, seed: int) -> list[Mutant]:
     """Draw mutants: files by their lines of code, then places of the file and one change of each.
 
     What is no other program (parentheses, or no program at all) is drawn again.
     """
     chance = random.Random(seed)
-    sizes = {
-        file: lines_of_code(file.read_text(encoding="utf-8"))
-        for package in ("ssi_core", "flows")
-        for file in sorted((ROOT / package).rglob("*.py"))
-    }
-    files, weights = list(sizes), list(sizes.values())
+    files, weights = list(sizes()), list(sizes().values())
     drawn: dict[tuple[str, tuple[int, int]], Mutant] = {}
     known: dict[Path, dict[tuple[int, int], list[tuple[str, int]]]] = {}
     while len(drawn) < number:
@@ -253,7 +261,7 @@ def run_tests(
     }
     if as_python:
         environment["NUMBA_DISABLE_JIT"] = "1"
-    limit = f"ulimit -t {2 * seconds + 6:.0f}; exec timeout {10 * seconds + 60:.0f} "
+    limit = f"ulimit -t {2 * seconds + STARTING:.0f}; exec timeout {10 * seconds + 60:.0f} "
     command = ["bash", "-c", limit + shlex.join([*command, "-p", "tests.reach", *files])]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
     out_of_time = done.returncode in (124, 137, -9, -24, 152)

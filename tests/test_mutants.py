@@ -120,11 +120,13 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
 
 
 @pytest.mark.parametrize("always", [False, True])
-def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always):
-    test = tree / TESTS[0]
-    waits = "while area(3) != 12 or ALWAYS:\n        pass"
-    body = f"ALWAYS = {always}\n\n\ndef test_area():\n    {waits}\n"
-    test.write_text(f"from ssi_core.rooms.area import area\n\n{body}")
+def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always, monkeypatch):
+    monkeypatch.setattr(mutants, "STARTING", 2)
+    # The signal is that of the limit, which one of both waits for.
+    end = "os.kill(os.getpid(), signal.SIGXCPU)" if always else "pass"
+    waits = f"while area(3) != 12 or {always}:\n        {end}"
+    body = f"import os, signal\n\n\ndef test_area():\n    {waits}\n"
+    (tree / TESTS[0]).write_text(f"from ssi_core.rooms.area import area\n{body}")
     fate = mutants.fate(tree, mutant(9, "width + 4"), TESTS, 0)
     assert (fate.outcome, fate.by) == ("not decided" if always else "found", "out of time")
 

@@ -32,7 +32,7 @@ from ssi_core.face.fit_tasks import (
 from ssi_core.face.frames import Links, Rows, Texts
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.task import Task
-from ssi_core.garbage import collect_now
+from ssi_core.garbage import Garbage
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.strict import instead, nearest
@@ -237,6 +237,7 @@ class _Clock:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._garbage = Garbage()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -244,7 +245,7 @@ class _Clock:
         before = _spent()
         with progress.stage(name):
             yield
-        collect_now()
+        self._garbage.collect()
         spent = self.seconds.get(name, 0.0) + _spent() - before
         self.seconds[name] = round(spent, 2)
 

@@ -1,10 +1,10 @@
 """Digest of code: the same after an edit of a comment, another after an edit of what is computed.
 
-It is over the tokens of the modules that are named and of all that these import inside ``ssi_core``
-(an import inside a function counts, one for type checkers alone does not). Of another package the
-modules that are named count, and what they import of ours. Comments, docstrings,
-blank lines, the depth of an indent and the way to end a line are left out; so is the version of
-Python, as far as it reads the same text.
+It is over the syntax trees of the modules that are named and of all that these import inside
+``ssi_core`` (an import inside a function counts, one for type checkers alone does not). Of another
+package the modules that are named count, and what they import of ours. Comments, docstrings, layout
+and annotations but those of fields are left out; so is the version of Python, as far as it reads
+the same text.
 
 Dictionaries that split texts count as code of the tokenizer (`DATA`).
 
@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import io
 import os
 import sys
 import threading
 import time
-import token
-import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
@@ -87,7 +84,7 @@ def _followed(names: Iterable[str], root: Path) -> Mapping[str, tuple[Path, str]
 
 
 def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]]:
-    modules = _modules(root)
+    modules = modules_below(root)
     files: dict[str, tuple[Path, str]] = {}
     waiting = list(names)
     while waiting:
@@ -97,14 +94,14 @@ def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]
         # A user's own function may be elsewhere below the root, or in another package.
         file = modules.get(name) or root.joinpath(*name.split(".")).with_suffix(".py")
         if not file.is_file():
-            file = _foreign(name) or file
+            file = foreign(name) or file
         if not file.is_file():
             raise ValueError(f"{name!r} is no module below {root / PACKAGE}")
         digest, imports = _read(file.read_text(encoding="utf-8"))
         files[name] = file, digest
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         for imported in imports:
-            module = _module(_absolute(imported, package), modules)
+            module = module_of(absolute(imported, package), modules)
             if module is not None and module not in REGISTRIES:
                 waiting.append(module)
     return files
@@ -113,13 +110,13 @@ def _follow(names: tuple[str, ...], root: Path) -> Mapping[str, tuple[Path, str]
 _follow_once = lru_cache(maxsize=1024)(_follow)
 
 
-def _foreign(name: str) -> Path | None:
+def foreign(name: str) -> Path | None:
     """Return the file of a module of another package, which was imported."""
     file = getattr(sys.modules.get(name), "__file__", None)
     return None if file is None or name.split(".")[0] == PACKAGE else Path(file)
 
 
-def _modules(root: Path) -> dict[str, Path]:
+def modules_below(root: Path) -> dict[str, Path]:
     """Return the files of all modules of ours, by module."""
     modules = {}
     for folder, _, names in os.walk(root / PACKAGE):
@@ -131,7 +128,7 @@ def _modules(root: Path) -> dict[str, Path]:
     return modules
 
 
-def _absolute(imported: str, package: str) -> str:
+def absolute(imported: str, package: str) -> str:
     """Return the name of an import; each leading dot of a relative one is a package upwards."""
     name = imported.lstrip(".")
     up = len(imported) - len(name)
@@ -141,7 +138,7 @@ def _absolute(imported: str, package: str) -> str:
     return ".".join([*parts[: len(parts) + 1 - up], name])
 
 
-def _module(name: str, modules: Mapping[str, Path]) -> str | None:
+def module_of(name: str, modules: Mapping[str, Path]) -> str | None:
     """Return the module of ours that an imported name is, or is in."""
     if name.split(".")[0] != PACKAGE:
         return None
@@ -152,7 +149,7 @@ def _module(name: str, modules: Mapping[str, Path]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _read(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the digest of the tokens of a source, and the names that it imports.
+    """Return the digest of the tree of a source, and the names that it imports.
 
     Both are remembered between processes by the digest of the whole source: to read all modules
     takes half a second.
@@ -167,10 +164,9 @@ def _read(source: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _read_anew(source: str) -> tuple[str, ...]:
-    digest = hashlib.sha256()
-    for text in tokens(source):
-        digest.update(text.encode() + b"\0")
-    return digest.hexdigest(), *_imports(parsed(source))
+    tree = parsed(source)
+    imports = [*_imports(tree)]
+    return hashlib.sha256(written(plain(tree)).encode()).hexdigest(), *imports
 
 
 _THIS = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
@@ -207,58 +203,59 @@ def _imports(node: ast.AST) -> Iterator[str]:
             yield from _imports(child)
 
 
-_INVISIBLE = {token.COMMENT, token.NL, token.ENCODING, token.ENDMARKER}
-_MARKS = {token.NEWLINE: "\n", token.INDENT: "\t", token.DEDENT: "\b"}
+def written(node: Any, text_of: Callable[[ast.AST], str | None] = lambda node: None) -> str:
+    """Return a tree, a list of trees or a value as text, alike in all Pythons.
 
-
-def tokens(source: str) -> list[str]:
-    r"""Return the tokens of a source without comments and docstrings, alike in all Pythons.
-
-    >>> tokens("x = 1  # one")
-    ['x', '=', '1', '\n']
+    Parameters
+    ----------
+    node : AST or list
+        What to write.
+    text_of : callable
+        Returns another text of a node, or None.
     """
-    words: list[str] = []
-    statement: list[str] = []
-    for text in _texts(source):
-        statement.append(text)
-        if text in ("\t", "\b"):
-            words.append(text)
-            statement.clear()
-        elif text == "\n":
-            if not all(map(_is_plain_string, statement[:-1])):
-                words += statement
-            statement.clear()
-    return words + statement
+    if isinstance(node, list):
+        return f"[{' '.join(written(one, text_of) for one in node)}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if (text := text_of(node)) is not None:
+        return text
+    fields = (
+        f"{name}={written(value, text_of)}"
+        for name, value in ast.iter_fields(node)
+        if value not in (None, []) and name not in ("ctx", "kind", "type_comment")
+    )
+    return f"{type(node).__name__}({' '.join(fields)})"
 
 
-def _is_plain_string(text: str) -> bool:
-    """Tell a string, which does nothing as a statement, from one that computes its parts."""
-    quote = min((position for mark in "'\"" if (position := text.find(mark)) >= 0), default=-1)
-    prefix = text[:quote].lower() if quote >= 0 else None
-    return prefix is not None and (prefix == "" or prefix.isalpha()) and "f" not in prefix
+def plain(tree: ast.Module) -> ast.Module:
+    r"""Take away from a tree what computes nothing, and return it.
+
+    >>> written(plain(ast.parse("def f(x: int) -> int:\n  'Same.'\n  return x")).body)
+    "[FunctionDef(name='f' args=arguments(args=[arg(arg='x')]) body=[Return(value=Name(id='x'))])]"
+    """
+    bare: ast.Module = _Plain().visit(tree)
+    return bare
 
 
-def _texts(source: str) -> Iterator[str]:
-    """Yield the texts of tokens; an f-string is one of them, as it is before Python 3.12."""
-    lines = list(io.StringIO(source))
-    begin = getattr(token, "FSTRING_START", None)
-    end = getattr(token, "FSTRING_END", None)
-    depth, start = 0, (0, 0)
-    for one in tokenize.generate_tokens(iter(lines).__next__):
-        if begin is not None and one.type == begin:
-            start = start if depth else one.start
-            depth += 1
-        elif end is not None and one.type == end:
-            depth -= 1
-            if depth == 0:
-                yield _between(lines, start, one.end)
-        elif depth == 0 and one.type not in _INVISIBLE:
-            yield _MARKS.get(one.type, one.string)
+class _Plain(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        return ast.arg(node.arg)
 
-def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
-    """Return the text from one place to another, each a line from 1 and a column."""
-    first, last = start[0] - 1, end[0] - 1
-    if first == last:
-        return lines[first][start[1] : end[1]]
-    return "".join([lines[first][start[1] :], *lines[first + 1 : last], lines[last][: end[1]]])
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        return self.visit(ast.Assign([node.target], node.value)) if node.value else None
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        body = (one if isinstance(one, ast.AnnAssign) else self.visit(one) for one in node.body)
+        node.body = [one for one in body if one is not None]
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        typing = ast.unparse(node.test) == "TYPE_CHECKING"
+        return [*map(self.visit, node.orelse)] if typing else self.generic_visit(node)

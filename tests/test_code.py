@@ -1,15 +1,13 @@
 import shutil
 import subprocess
 import sys
-import token
-import tokenize
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ssi_core import code, resources
-from ssi_core.code import digest_of, digest_of_modules, tokens
+from ssi_core.code import digest_of, digest_of_modules
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.text import tokenizer
 
@@ -116,61 +114,24 @@ def test_a_module_that_is_not_there_is_refused():
         digest_of_modules(["ssi_core.nowhere"])
 
 
+def text(source):
+    return code.written(code.plain(code.parsed(source)))
+
+
 def test_the_way_to_write_it_down_is_left_out():
-    written = 'def f(a):\n    """Do."""\n    return (a +\n      1)\n"Of f."\n'
-    other = '# first\ndef f(a):\n  "Make."\n\n  return (a + 1)  # sum'
-    assert tokens(written) == tokens(other)
-    assert tokens("x = 'a'") != tokens("x = 'b'")
-    assert tokens("if a:\n  b\nc") != tokens("if a:\n  b\n  c")
-    assert "f'{x}'" in tokens("f'{x}'")
+    one = 'def f(a):\n    """Do."""\n    return (a +\n      1)\n"Of f."\n'
+    other = '# first\ndef f(a: int) -> int:\n  "Make."\n\n  return a + 1  # sum'
+    assert text(one) == text(other)
+    assert text("x: Final[str] = 'a'") == text('x = ("a")') != text("x = 'b'")
+    assert text("if a:\n  b\nc") != text("if a:\n  b\n  c")
+    assert text("f'{x}'") != text("f'{y}'")
+    assert text("if TYPE_CHECKING:\n  import a\nelse:\n  b = 1\nc") == text("b = 1\nc")
 
 
-def test_an_f_string_is_one_token_in_every_python():
-    text = "f'a{b!r:>{w}} {c[\"k\"]}'"
-    assert tokens(f"x = {text} f'y'") == ["x", "=", text, "f'y'", "\n"]
-    over = 'f"""one\n{two}\nthree"""'
-    assert tokens(f"x = {over}")[2] == over
-
-
-def in_python_3_12(source, pieces):
-    """Return the tokens that Python 3.12 makes, each a type and a text that follows the last."""
-    at, found = 0, []
-
-    def place(offset):
-        before = source[:offset]
-        return before.count("\n") + 1, offset - (before.rfind("\n") + 1)
-
-    for kind, text in pieces:
-        start = source.index(text, at)
-        at = start + len(text)
-        found.append(tokenize.TokenInfo(kind, text, place(start), place(at), ""))
-    return iter(found)
-
-
-def test_the_pieces_of_an_f_string_in_python_3_12_are_joined(monkeypatch):
-    begin, middle, end = (getattr(token, f"FSTRING_{part}", number) for part, number in PIECES)
-    monkeypatch.setattr(token, "FSTRING_START", begin, raising=False)
-    monkeypatch.setattr(token, "FSTRING_END", end, raising=False)
-    name, op, new = token.NAME, token.OP, token.NEWLINE
-    source = "x = f'a{b:{w}}{f\"{c}\"}' + f'''d\n{e}'''\n"
-    pieces = [(name, "x"), (op, "="), (begin, "f'"), (middle, "a"), (op, "{"), (name, "b")]
-    pieces += [(op, ":"), (op, "{"), (name, "w"), (op, "}"), (op, "}"), (op, "{"), (begin, 'f"')]
-    pieces += [(op, "{"), (name, "c"), (op, "}"), (end, '"'), (op, "}"), (end, "'"), (op, "+")]
-    pieces += [(begin, "f'''"), (middle, "d\n"), (op, "{"), (name, "e"), (op, "}"), (end, "'''")]
-    read = in_python_3_12(source, [*pieces, (new, "\n")])
-    monkeypatch.setattr(tokenize, "generate_tokens", lambda readline: read)
-    whole = ["x", "=", "f'a{b:{w}}{f\"{c}\"}'", "+", "f'''d\n{e}'''", "\n"]
-    assert tokens(source) == whole
-
-
-PIECES = (("START", 61), ("MIDDLE", 62), ("END", 63))
-"""Numbers of Python 3.12, where this one has no such tokens."""
-
-
-def test_a_statement_that_begins_with_a_string_is_code():
-    assert tokens('"a".join(words)') == ['"a"', ".", "join", "(", "words", ")", "\n"]
-    assert tokens('"a" in words') != tokens('"b" in words')
-    assert tokens('"a" "b"') == tokens("")
+def test_the_type_of_a_field_counts():
+    assert text("class A:\n  x: int = 1") != text("class A:\n  x: float = 1")
+    inside = "class A:\n  def f(self):\n    x{} = 1"
+    assert text(inside.format("")) == text(inside.format(": int"))
 
 
 def test_another_dictionary_makes_another_digest(monkeypatch):

@@ -31,7 +31,7 @@ LINES = [
     {"estimator"},
     {"arrays"},
     {"parts"},
-    {"store", "resources", "store_listing", "verify"},
+    {"store", "resources", "store_listing", "verify", "reached_code"},
     {"integrity", "code", "extras", "pool", "bounds"},
     {"files", "held", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},
@@ -143,12 +143,12 @@ def test_a_breach_is_seen(module, source):
 
 def imported_by_file(root):
     """Module -> modules of ours that it imports anywhere, but for type checkers."""
-    files = code._modules(root)
+    files = code.modules_below(root)
     graph = {}
     for name, file in files.items():
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         _, names = code._read(file.read_text(encoding="utf-8"))
-        homes = {code._module(code._absolute(one, package), files) for one in names}
+        homes = {code.module_of(code.absolute(one, package), files) for one in names}
         graph[name] = homes - {None, name}
     return graph
 

@@ -28,7 +28,7 @@ from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.slices import of_reports
 from ssi_core.experiment import PrintedRow, Published, Row, Table
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput, Float64, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]
@@ -92,7 +92,7 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
     except ValueError as error:
         raise BadInput(f"comparison {comparison!r}: {error}") from error
     keys = {table.row(run.label).task: run.data.get("task", "") for run in runs}
-    code = row_code(*table.rows) if comparison_of(table, keys) == comparison else None
+    code = reached_by(*table.rows) if comparison_of(table, keys) == comparison else None
     return Loaded(experiment, comparison, measured(table, reports), runs, reports, means, code)
 
 
@@ -113,9 +113,9 @@ def results(loaded: Loaded) -> dict[str, Any]:
     ``rows``, which are those of the claim or stand in their places (``like`` of the summary);
     ``systems`` are the first rows that have the same values, so that claims with the same ones and
     measure are one. ``counts``: their verdicts, on their own rows and on stand-ins. ``settings``:
-    digest of what the table computes. ``code``: digest of the code that trained and measured its
-    rows; null where that has changed since. ``data``: keys of its tasks and their corpora.
-    ``missing``: labels without a finished run; ``reasons``: why runs failed, by
+    digest of what the table computes. ``code``: digest of the definitions that training and
+    measuring its rows can reach; null where code has changed since. ``data``: keys of its tasks and
+    their corpora. ``missing``: labels without a finished run; ``reasons``: why runs failed, by
     label.
     """
     table = loaded.table

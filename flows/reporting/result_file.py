@@ -14,7 +14,7 @@ from typing import Any
 from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core import store
 from ssi_core.experiment import Table
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by, row_code
 from ssi_core.files import read_object, write_result
 from ssi_core.types import BadInput
 
@@ -111,7 +111,7 @@ def earlier(result: Mapping[str, Any]) -> bool:
     if result.get("code") is None or result["experiment"] not in shipped_tables():
         return True
     table = find_table(result["experiment"])
-    return (result["code"], result["settings"]) != (row_code(*table.rows), settings_digest(table))
+    return (result["code"], result["settings"]) != (reached_by(*table.rows), settings_digest(table))
 
 
 def _rounded(value: Any) -> Any:

@@ -8,7 +8,7 @@ from benchmarks import tables
 from benchmarks.tables import Computation, computations
 from flows.reporting import result_file
 from flows.reporting.shipped_tables import find_table, shipped_tables
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by
 
 EVERY = list(computations())
 
@@ -28,7 +28,7 @@ def computed(monkeypatch):
     found = {
         "experiment": "query-log",
         "settings": result_file.settings_digest(table),
-        "code": row_code(*table.rows),
+        "code": reached_by(*table.rows),
         "summary": [{"label": row.label, "seconds": 60.0, "seeds": 1} for row in table.rows],
     }
     monkeypatch.setattr(Computation, "kept", lambda self: found)

@@ -17,7 +17,7 @@ from flows.reporting import compare, result_file
 from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput
 from tests.docs import __main__ as program
 from tests.docs.figures import RESULTS, Results
@@ -366,7 +366,7 @@ def test_a_result_is_of_earlier_code_unless_code_and_settings_are_those_of_today
     today = {
         "experiment": "query-log",
         "settings": result_file.settings_digest(table),
-        "code": row_code(*table.rows),
+        "code": reached_by(*table.rows),
     }
     assert not result_file.earlier(today)
     for other in ({"code": "0"}, {"code": None}, {"settings": "0"}, {"experiment": "mine"}):

@@ -8,7 +8,7 @@ from flows import environment
 from flows.reporting.comparisons import latest
 from ssi_core import store
 from ssi_core.experiment import load_table
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput, Refused
 
 pytestmark = [pytest.mark.flow, pytest.mark.trains]
@@ -42,7 +42,7 @@ def test_a_table_from_a_dump_and_again(flow_runs, dump, tiny, made):
     wanted = {f"{kind}/{name}" for kind in ("test", "test_se") for name in of_popularity}
     assert all(wanted <= row["metrics"].keys() for row in first["rows"])
     assert [claim["verdict"] for claim in first["claims"]]
-    assert first["code"] == row_code(*load_table(tiny).rows)
+    assert first["code"] == reached_by(*load_table(tiny).rows)
     assert made == ["collection", "task"]
     assert list((environment.home() / "checkpoints").glob("*")) == []
 

@@ -21,7 +21,7 @@ from ssi_core.evaluation.significance import (
     smallest_detectable,
 )
 from ssi_core.experiment import PrintedRow, Published, Row
-from ssi_core.experiment.training import row_code
+from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 
@@ -70,7 +70,7 @@ def test_the_code_is_told_where_the_rows_are_still_those_of_the_table(monkeypatc
     for comparison, told in (("first", True), ("another", False)):
         monkeypatch.setattr(compare, "comparison_of", lambda table, tasks, of=comparison: of)
         loaded = compare.load(EXPERIMENT, "first")
-        assert loaded.code == (row_code(*loaded.table.rows) if told else None)
+        assert loaded.code == (reached_by(*loaded.table.rows) if told else None)
 
 
 @pytest.mark.usefixtures("rows")

@@ -16,7 +16,7 @@ from flows.servers.processes import (
     machine_of,
     name_of,
     own_name,
-    place,
+    process_table,
     scratch,
 )
 
@@ -48,13 +48,13 @@ def test_a_container_has_a_name_of_its_own(monkeypatch):
     # What the system answers in another container with the network of its machine.
     table = SimpleNamespace(st_ino=1)
     monkeypatch.setattr(Path, "stat", lambda self, **how: table)
-    place.cache_clear()
+    process_table.cache_clear()
     try:
-        assert place() == f"{socket.gethostname()}.1"
+        assert process_table() == f"{socket.gethostname()}.1"
         assert not is_here(name)
-        assert machine_of(f"{place()}-1-2.0") == machine_of(name)
+        assert machine_of(f"{process_table()}-1-2.0") == machine_of(name)
     finally:
-        place.cache_clear()
+        process_table.cache_clear()
 
 
 CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
@@ -96,7 +96,7 @@ def test_scratch_goes_with_its_block_and_that_of_killed_commands_goes_too(
     assert [p.name for p in space.iterdir()] == ["elsewhere-1-2.0"]
 
 
-def test_where_no_scratch_can_be_made_the_place_of_the_system_serves(tmp_path, monkeypatch):
+def test_where_no_scratch_can_be_made_the_directory_of_the_system_serves(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     (tmp_path / ".ssi").mkdir()
     (tmp_path / ".ssi" / "tmp").touch()

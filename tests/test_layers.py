@@ -31,7 +31,7 @@ LINES = [
     {"estimator"},
     {"arrays"},
     {"parts"},
-    {"store", "resources", "store_listing", "verify", "reached_code"},
+    {"store", "resources", "store_listing", "verify"},
     {"integrity", "code", "extras", "pool", "bounds"},
     {"files", "held", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},

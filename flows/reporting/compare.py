@@ -21,6 +21,7 @@ from flows.reporting.comparison_tests import (
 )
 from flows.reporting.comparisons import latest
 from flows.reporting.partial_table import measured
+from flows.reporting.reached_code import reached_by
 from flows.reporting.report import markdown, render
 from flows.reporting.result_file import comparison_of, settings_digest
 from flows.reporting.verdicts import claims_line, counts
@@ -28,7 +29,6 @@ from ssi_core.evaluation.claims import average_seeds, twins
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.evaluation.slices import of_reports
 from ssi_core.experiment import PrintedRow, Published, Row, Table
-from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput, Float64, Report
 
 __all__ = ["Loaded", "best_row", "compare", "load", "render", "results", "summarise"]

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flows.reporting.reached_code import reached_by
 from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core import store
 from ssi_core.experiment import Table
-from ssi_core.experiment.training import reached_by, row_code
+from ssi_core.experiment.training import row_code
 from ssi_core.files import read_object, write_result
 from ssi_core.types import BadInput
 

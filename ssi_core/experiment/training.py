@@ -26,7 +26,6 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel
 from ssi_core.models.measuring import evaluation_memory
 from ssi_core.parts import once
-from ssi_core.reached_code import reached_digest
 from ssi_core.resources import Cost, Usage
 from ssi_core.selection.two_folds import two_folds
 from ssi_core.tasks.task import open_task
@@ -185,11 +184,6 @@ def read_trained(directory: Path) -> Trained:
 def row_code(*rows: Row) -> str:
     """Return the digest of the code that rows are trained and measured by."""
     return digest_of(evaluate, pooled, two_folds, *kinds_of(*rows))
-
-
-def reached_by(*rows: Row) -> str:
-    """Return the digest of what that code can reach, which a mark on a page goes by."""
-    return reached_digest(evaluate, pooled, two_folds, *kinds_of(*rows))
 
 
 def kinds_of(*rows: Row) -> set[type]:

@@ -7,8 +7,8 @@ import pytest
 from benchmarks import tables
 from benchmarks.tables import Computation, computations
 from flows.reporting import result_file
+from flows.reporting.reached_code import reached_by
 from flows.reporting.shipped_tables import find_table, shipped_tables
-from ssi_core.experiment.training import reached_by
 
 EVERY = list(computations())
 

@@ -14,10 +14,10 @@ import pytest
 
 from flows import tracking
 from flows.reporting import compare, result_file
+from flows.reporting.reached_code import reached_by
 from flows.reporting.shipped_tables import find_table, shipped_tables
 from ssi_core.evaluation.claims import average_seeds
 from ssi_core.experiment import parse_table
-from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput
 from tests.docs import __main__ as program
 from tests.docs.figures import RESULTS, Results

@@ -6,9 +6,9 @@ import pytest
 
 from flows import environment
 from flows.reporting.comparisons import latest
+from flows.reporting.reached_code import reached_by
 from ssi_core import store
 from ssi_core.experiment import load_table
-from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput, Refused
 
 pytestmark = [pytest.mark.flow, pytest.mark.trains]

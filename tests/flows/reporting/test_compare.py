@@ -13,6 +13,7 @@ from rich.console import Console
 from flows import tracking
 from flows.reporting import compare, report
 from flows.reporting import verdicts as verdicts_page
+from flows.reporting.reached_code import reached_by
 from ssi_core.evaluation.claims import Claim
 from ssi_core.evaluation.significance import (
     holm,
@@ -21,7 +22,6 @@ from ssi_core.evaluation.significance import (
     smallest_detectable,
 )
 from ssi_core.experiment import PrintedRow, Published, Row
-from ssi_core.experiment.training import reached_by
 from ssi_core.types import BadInput
 from tests.flows import comparisons
 

@@ -30,23 +30,33 @@ from ssi_core.code import (
     plain,
     written,
 )
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.folds import pooled
+from ssi_core.experiment import Row
+from ssi_core.experiment.training import kinds_of
+from ssi_core.selection.two_folds import two_folds
 
-Place: TypeAlias = tuple[str, str]
+Definition: TypeAlias = tuple[str, str]
 """A module, and a name at its top; an empty one for what it does when it is imported."""
+
+
+def reached_by(*rows: Row) -> str:
+    """Return the digest of what training and measuring rows can reach."""
+    return reached_digest(evaluate, pooled, two_folds, *kinds_of(*rows))
 
 
 def reached_digest(*things: type | Callable[..., Any], root: Path = ROOT) -> str:
     """Return 16 hexadecimal digits of what classes and functions can reach."""
     sources = _sources(root)
     waiting = [(thing.__module__, thing.__qualname__.split(".")[0]) for thing in things]
-    found: dict[Place, str] = {}
+    found: dict[Definition, str] = {}
     while waiting:
-        place = waiting.pop()
-        if place not in found:
-            text, used = sources.text(place)
+        definition = waiting.pop()
+        if definition not in found:
+            text, used = sources.text(definition)
             # Names alone would not tell that one is taken from another module now.
-            found[place] = "\n".join([text, *(sources.text(other)[0] for other in used)])
-            waiting += [*used, (place[0], "")]
+            found[definition] = "\n".join([text, *(sources.text(other)[0] for other in used)])
+            waiting += [*used, (definition[0], "")]
     return hashlib.sha256("\n\n".join(sorted({*found.values()})).encode()).hexdigest()[:16]
 
 
@@ -77,8 +87,8 @@ class _Sources:
                 parts[name].append(statement)
         return dict(parts), {"ssi_core": "ssi_core"} | imports
 
-    def _places(self, dotted: str) -> tuple[list[Place], str]:
-        """Return the places that a dotted name means, and what is asked of the only one."""
+    def _definitions(self, dotted: str) -> tuple[list[Definition], str]:
+        """Return the definitions that a dotted name means, and what is asked of the only one."""
         module = module_of(dotted, self._files)
         if module not in self._files or module in REGISTRIES:
             return [], dotted
@@ -88,14 +98,14 @@ class _Sources:
         if name in parts:
             return [(module, name)], asked
         if name in imports and (other := f"{imports[name]}{dot}{rest}") != dotted:
-            return self._places(other)
+            return self._definitions(other)
         return [(module, one) for one in parts], dotted
 
-    def _text_anew(self, place: Place) -> tuple[str, list[Place]]:
-        """Return a definition as text, and the places that it uses."""
-        module, name = place
+    def _text_anew(self, definition: Definition) -> tuple[str, list[Definition]]:
+        """Return a definition as text, and the definitions that it uses."""
+        module, name = definition
         parts, imports = self._read(module)
-        used: list[Place] = []
+        used: list[Definition] = []
 
         def text_of(node: ast.AST) -> str | None:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -108,8 +118,8 @@ class _Sources:
                 return f"{first}{dot}{rest}"
             if first not in imports:
                 return None
-            places, text = self._places(f"{imports[first]}{dot}{rest}")
-            used.extend(places)
+            found, text = self._definitions(f"{imports[first]}{dot}{rest}")
+            used.extend(found)
             return text
 
         data = getattr(import_module(module), DATA[module])() if module in DATA else ""

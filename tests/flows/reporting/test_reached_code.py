@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssi_core import reached_code
-from ssi_core.reached_code import reached_digest
+from flows.reporting import reached_code
+from flows.reporting.reached_code import reached_digest
 
 FILES = {
     "model.py": """

@@ -62,9 +62,9 @@ AROUND.append(_around)
 
 
 def _registry() -> Any:
-    from flows.storage import model_places
+    from flows.storage import model_directories
 
-    return model_places
+    return model_directories
 
 
 models.REGISTRY.append(_registry)

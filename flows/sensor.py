@@ -13,7 +13,7 @@ from prefect.events import emit_event
 from pydantic import BaseModel, ConfigDict, Field
 
 from flows import environment
-from flows.steps import begin, file_key, place_of
+from flows.steps import begin, file_key, path_in_root
 from ssi_core.store import key_of
 
 EVENT = "ssi.input.arrived"
@@ -45,7 +45,7 @@ def sensor(settings: SensorSettings = _DEFAULTS) -> list[str]:
 
 
 def _arrived(path: Path) -> bool:
-    seen = environment.home() / "sensor" / key_of("path", {"path": place_of(path)}, {})
+    seen = environment.home() / "sensor" / key_of("path", {"path": path_in_root(path)}, {})
     if not path.exists():
         return False
     now = file_key(path)

@@ -41,8 +41,8 @@ def worth_retrying(task: Task[Any, Any], run: TaskRun, state: State[Any]) -> boo
     return not isinstance(error, Refused | ValueError)
 
 
-def place_of(path: Path) -> str:
-    """Name a place by its path in the root, so that a root that is moved keeps its keys.
+def path_in_root(path: Path) -> str:
+    """Name a file by its path in the root, so that a root that is moved keeps its keys.
 
     What lies outside of the root is named by its whole path.
     """
@@ -54,7 +54,7 @@ def file_key(path: Path) -> str:
     """Key of a raw input: where it is, its size and its time; `BadInput` if it is not there."""
     files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
     try:
-        states = [[place_of(f), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
+        states = [[path_in_root(f), f.stat().st_size, f.stat().st_mtime_ns] for f in files]
     except FileNotFoundError:
         raise BadInput(f"{path} is not there; check the path.") from None
     return key_of("file", {"files": states}, {})

@@ -177,7 +177,7 @@ def open_or_make(
     """
     code = {} if data else code_of(make)
     key = key_of(kind, configuration, parents, code.get("digest", ""))
-    path = place_of(kind, key, out)
+    path = path_of(kind, key, out)
     if (path / MANIFEST).is_file() and read(path).key in parents.values():
         raise BadInput(f"{path}: the output is an input. Name a place apart from it.")
     artefact = up_to_date(path, kind, key, force=force)
@@ -198,8 +198,8 @@ def code_of(make: Callable[..., Any]) -> dict[str, str]:
     return {"module": make.__module__, "digest": digest_of(make)}
 
 
-def place_of(kind: str, key: str, out: Path | None = None) -> Path:
-    """Return the place of an artefact: the one that the user named, or its own in the store."""
+def path_of(kind: str, key: str, out: Path | None = None) -> Path:
+    """Return the directory of an artefact: the one that the user named, or its own in the store."""
     return root.store_path(kind, key[:_IN_NAME]) if out is None else Path(out)
 
 

@@ -103,7 +103,7 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
     parents |= {"corpus": store.read(Path(corpus)).key}
     key = store.key_of("report", {}, parents, digest_of(evaluate, open_frozen))
-    path = store.place_of("report", key)
+    path = store.path_of("report", key)
     if store.up_to_date(path, "report", key) is None:
         directory = tracking.model_directory(run)
         try_model(directory)

@@ -39,7 +39,7 @@ class Layout:
     ----------
     documents, queries, judgements : str
         Names of the files, in lower case, without ``.gz``.
-    by_place : bool
+    by_position : bool
         Judgements count the queries 1, 2, ... and leave their own numbers aside.
     grades : mapping or None
         Code in the third column -> grade, 0 is not relevant; None: every line is relevant.
@@ -48,7 +48,7 @@ class Layout:
     documents: str
     queries: str
     judgements: str
-    by_place: bool = False
+    by_position: bool = False
     grades: Mapping[str, int] | None = None
 
     @property
@@ -63,7 +63,7 @@ LAYOUTS: Mapping[str, Layout] = {
         "cran.all.1400",
         "cran.qry",
         "cranqrel",
-        by_place=True,
+        by_position=True,
         grades={"1": 4, "2": 3, "3": 2, "4": 1, "-1": 0},
     ),
     "cisi": Layout("cisi.all", "cisi.qry", "cisi.rel"),
@@ -184,7 +184,9 @@ def build(building: Building, source: Smart, progress: Progress | None) -> None:
         writer.write(collection.timeless(texts))
     query_texts = [(str(one.number), one.text) for one in queries]
     write_queries(building.path, pl.DataFrame(query_texts, schema=["id", "text"], orient="row"))
-    numbers = {i if layout.by_place else one.number: one.number for i, one in enumerate(queries, 1)}
+    numbers = {
+        i if layout.by_position else one.number: one.number for i, one in enumerate(queries, 1)
+    }
     known = {one.number for one in documents}
     kept, skipped, lines_read = _judge(files[2], layout, numbers, known)
     rows = [(str(query), str(document), grade) for (query, document), grade in kept.items()]

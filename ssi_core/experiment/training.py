@@ -68,7 +68,7 @@ class Trained:
     @property
     def models(self) -> list[Path]:
         """Directories of the models, one a fold."""
-        return [fold_place(self.directory, number) for number in range(1, 1 + self._folds())]
+        return [fold_path(self.directory, number) for number in range(1, 1 + self._folds())]
 
     def _folds(self) -> int:
         return sum(path.is_dir() for path in self.directory.glob("fold-*"))
@@ -78,7 +78,7 @@ class Trained:
         return load_report(self.directory / _REPORT)
 
 
-def fold_place(directory: Path, number: int) -> Path:
+def fold_path(directory: Path, number: int) -> Path:
     """Return the directory of the model of a fold, counted from 1."""
     return directory / f"fold-{number}"
 
@@ -152,7 +152,7 @@ def train_row(
             threads=threads,
             checkpoint=fold_state(attempt.state, number - 1 if task.folds else None),
         )
-        fitted.save(fold_place(out, number))
+        fitted.save(fold_path(out, number))
         if first:
             facts = {"facts": fitted.facts, "languages": fitted.languages}
         if measuring is not None:

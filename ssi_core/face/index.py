@@ -93,7 +93,7 @@ class Index:
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
         named = None if out is None else Path(out)
-        path = store.place_of(KIND, store.key_of(KIND, stored(storage), parents), named)
+        path = store.path_of(KIND, store.key_of(KIND, stored(storage), parents), named)
         is_made = (path / store.MANIFEST).is_file()
         if not is_made or not _is_of(store.read(path, KIND), parents, storage):
             if isinstance(docs, Task):

@@ -69,7 +69,7 @@ from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 
 
-def place_of(task: Path, kind: str) -> Path:
+def path_of(task: Path, kind: str) -> Path:
     """Return the directory of a kind of queries in that of a task."""
     return task / AUXILIARY / kind.replace(":", "-")
 
@@ -88,7 +88,7 @@ def write_auxiliary_pairs(builder: TaskBuilder) -> Mapping[str, Names]:
     if builder.spec.auxiliary:
         builder.counts[AUXILIARY] = counts
     for kind in builder.spec.auxiliary:
-        path = place_of(builder.path, kind)
+        path = path_of(builder.path, kind)
         path.mkdir(parents=True)
         facts = counts[kind] = {}
         if kind in (ANCHORS, TITLES):
@@ -112,7 +112,7 @@ def write_auxiliary_queries(
 ) -> None:
     """Write the queries of each kind, in the words of the documents."""
     for kind in builder.spec.auxiliary:
-        path, facts = place_of(builder.path, kind), builder.counts[AUXILIARY][kind]
+        path, facts = path_of(builder.path, kind), builder.counts[AUXILIARY][kind]
         if kind in names:
             write_name_queries(builder, path, names[kind], view)
         elif kind == LINK:
@@ -139,7 +139,7 @@ def open_auxiliary(task: Task, path: Path, kinds: tuple[str, ...]) -> Task:
 
 
 def _open(task: Task, path: Path, kind: str) -> Task:
-    directory = place_of(path, kind)
+    directory = path_of(path, kind)
     return replace(
         task,
         queries=load_queries(directory, task.documents),

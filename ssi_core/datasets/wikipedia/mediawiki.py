@@ -29,7 +29,7 @@ from ssi_core.datasets.wikipedia.before import Before, compare_pages, keep_pages
 from ssi_core.datasets.wikipedia.chunks import PAGES, TEXTS, Chunks, read_piece
 from ssi_core.datasets.wikipedia.cost import LINKS_AT_ONCE, require_ingestion
 from ssi_core.datasets.wikipedia.dump import Chunk, index_of, read_pieces, read_site
-from ssi_core.datasets.wikipedia.readings import places_in, read_targets, read_titles
+from ssi_core.datasets.wikipedia.readings import chunk_and_row, read_targets, read_titles
 from ssi_core.datasets.wikipedia.titles import Site
 from ssi_core.parts import LOCAL, Stage, run_parts
 from ssi_core.types import BadInput, Progress
@@ -100,7 +100,7 @@ def _write_documents(
     dropped = settled.sources.filter(pl.col("fate") != "document")["row"]
     rows_of: dict[int, list[int]] = {}
     numbers: dict[Path, int | None] = {}
-    for chunk, row in map(places_in, dropped):
+    for chunk, row in map(chunk_and_row, dropped):
         rows_of.setdefault(chunk, []).append(row)
     with collection.text_writer(out) as documents:
         for number, count in enumerate(counts):

@@ -68,7 +68,7 @@ def counts_of(pages: pl.DataFrame) -> Counter[str]:
     return counts
 
 
-def places_in(row: int) -> tuple[int, int]:
+def chunk_and_row(row: int) -> tuple[int, int]:
     """Return the number of a row's chunk, and its place among the documents of that chunk."""
     return divmod(row, _ROWS_OF_A_PIECE)
 

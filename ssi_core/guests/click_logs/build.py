@@ -106,7 +106,7 @@ def read(source: Clicks, out: Path | None, force: bool, progress: Progress | Non
     if since is not None:
         earlier = store.read(since, KIND)
         key = store.key_of(KIND, identity, parents, code["digest"])
-        directory = store.place_of(KIND, key, out)
+        directory = store.path_of(KIND, key, out)
         if earlier.key == key and store.up_to_date(directory, KIND, key, force=force) is None:
             taken = {"rows_taken": rows_read(since), "rows_read": 0}
             return store.again(

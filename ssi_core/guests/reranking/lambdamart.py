@@ -138,7 +138,7 @@ def _arrays(text: str) -> Arrays:
         facts = {name: numbers.split() for name, _, numbers in lines}
         begin, inner = len(nodes), len(facts.get("split_feature", ()))
 
-        def number_node(child: str, begin: int = begin, inner: int = inner) -> int:
+        def node_of(child: str, begin: int = begin, inner: int = inner) -> int:
             # A leaf is a number below 0, counted from -1.
             return begin + int(child) if int(child) >= 0 else begin + inner - 1 - int(child)
 
@@ -150,8 +150,8 @@ def _arrays(text: str) -> Arrays:
                 (
                     int(facts["split_feature"][node]),
                     min(float(facts["threshold"][node]), _LARGEST),
-                    number_node(facts["left_child"][node]),
-                    number_node(facts["right_child"][node]),
+                    node_of(facts["left_child"][node]),
+                    node_of(facts["right_child"][node]),
                     (_LEFT if kind & 2 else _RIGHT) if is_known else _AS_ZERO,
                 )
             )

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows import environment
-from flows.storage import model_places, relocation
+from flows.storage import model_directories, relocation
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def asked(tmp_path, monkeypatch):
         return tmp_path / "found" / "model"
 
     found = SimpleNamespace(searchable_directory=find, model_directory=find, folds=3)
-    monkeypatch.setattr(model_places, "_tracking", lambda: found)
+    monkeypatch.setattr(model_directories, "_tracking", lambda: found)
     return names
 
 
@@ -41,20 +41,22 @@ def write(statement, *, mode="delete"):
 
 
 def test_a_place_is_asked_for_once_while_the_database_stays_as_it_is(asked):
-    first, second = (model_places.searchable_directory("models:/ssi@champion") for _ in range(2))
+    first, second = (
+        model_directories.searchable_directory("models:/ssi@champion") for _ in range(2)
+    )
 
     assert first == second == environment.root() / "found" / "model"
     assert asked == ["models:/ssi@champion"]
-    model_places.searchable_directory("models:/ssi@other")
+    model_directories.searchable_directory("models:/ssi@other")
     assert asked == ["models:/ssi@champion", "models:/ssi@other"]
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_after_a_write_to_the_database_it_is_asked_for_again(asked, mode):
     held = write("insert into names values ('before')", mode=mode)
-    model_places.searchable_directory("models:/ssi@champion")
+    model_directories.searchable_directory("models:/ssi@champion")
     later = write("insert into names values ('ssi')", mode=mode)
-    model_places.searchable_directory("models:/ssi@champion")
+    model_directories.searchable_directory("models:/ssi@champion")
     held.close()
     later.close()
 
@@ -62,9 +64,9 @@ def test_after_a_write_to_the_database_it_is_asked_for_again(asked, mode):
 
 
 def test_a_place_that_is_gone_is_asked_for_again(asked):
-    model_places.searchable_directory("models:/ssi@champion")
+    model_directories.searchable_directory("models:/ssi@champion")
     (environment.root() / "found" / "index").rmdir()
-    model_places.searchable_directory("models:/ssi@champion")
+    model_directories.searchable_directory("models:/ssi@champion")
 
     assert len(asked) == 2
 
@@ -72,10 +74,10 @@ def test_a_place_that_is_gone_is_asked_for_again(asked):
 def test_of_another_database_nothing_is_remembered(asked, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://host/name")
     for _ in range(2):
-        model_places.model_directory("models:/ssi@champion")
+        model_directories.model_directory("models:/ssi@champion")
 
     assert len(asked) == 2
 
 
 def test_other_names_are_those_of_the_registry(asked):
-    assert model_places.folds == 3
+    assert model_directories.folds == 3

@@ -112,7 +112,7 @@ def pytest_configure(config):
     migration.make = once(migration.make)
 
 
-LONGEST = ("test_every_model", "test_retrain", "test_relocation", "test_across")
+LONGEST = ("test_fit", "test_mistakes", "test_retrain", "test_every_model", "test_cluster")
 """Files that begin first, so that no worker is left alone with one of them."""
 
 
@@ -222,6 +222,15 @@ def mates_task_dirs(tmp_path_factory, mates):
     for name, relevant in (("link", "translation > link"), ("mate", "translation")):
         build_task(mates, place / name, relevant=relevant, views=views)
     return {relevant: place / relevant for relevant in ("link", "mate")}
+
+
+@pytest.fixture
+def few_settings(monkeypatch):
+    """BM25F tries two values of each setting: to choose among all takes longer than to train."""
+    from ssi_core.models import bm25f
+
+    few = {name: values[:2] for name, values in bm25f._TRIED.items()}
+    monkeypatch.setattr(bm25f, "_TRIED", few)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import sys
+from contextlib import ExitStack
 from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
@@ -111,8 +112,57 @@ def pytest_configure(config):
     migration.make = once(migration.make)
 
 
-LONGEST = ("test_every_model", "test_retrain", "test_relocation", "test_across")
+LONGEST = ("test_fit", "test_mistakes", "test_retrain", "test_every_model", "test_cluster")
 """Files that begin first, so that no worker is left alone with one of them."""
+
+
+ON_A_CLUSTER = {
+    f"tests/{file}.py"
+    for file in ("flows/training/test_cluster", "guests/cluster/test_dask", "parts/test_trials")
+}
+"""Files that are of one worker together, so that one cluster is started for all of them."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "cluster" if file in ON_A_CLUSTER else file
+
+    return ByFile(config, log)
+
+
+class Clusters:
+    """The cluster of Dask that runs; left to the end, it would take a share of a core."""
+
+    def __init__(self):
+        self.stack, self.there = ExitStack(), None
+
+    def running(self, places):
+        from tests.parts.machines import running
+
+        if self.there is None:
+            place = places.mktemp("dask")
+            self.there = self.stack.enter_context(running(place, workers=2))
+        return self.there
+
+    def end(self):
+        self.stack.close()
+        self.there = None
+
+
+CLUSTERS = Clusters()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem):
+    if nextitem is None or nextitem.nodeid.split("::")[0] not in ON_A_CLUSTER:
+        CLUSTERS.end()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -174,14 +224,20 @@ def mates_task_dirs(tmp_path_factory, mates):
     return {relevant: place / relevant for relevant in ("link", "mate")}
 
 
+@pytest.fixture
+def few_settings(monkeypatch):
+    """BM25F tries two values of each setting: to choose among all takes longer than to train."""
+    from ssi_core.models import bm25f
+
+    few = {name: values[:2] for name, values in bm25f._TRIED.items()}
+    monkeypatch.setattr(bm25f, "_TRIED", few)
+
+
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """A Dask scheduler and two workers; left to the end, they would take a share of a core."""
+    """A Dask scheduler and two workers, which the next files find where they need them, too."""
     pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
-    from tests.parts.machines import running
-
-    with running(tmp_path_factory.mktemp("dask"), workers=2) as there:
-        yield there
+    return CLUSTERS.running(tmp_path_factory)
 
 
 @pytest.fixture

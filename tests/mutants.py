@@ -135,11 +135,11 @@ def is_another_program(source: str, other: str) -> bool:
 
 
 @cache
-def sizes() -> dict[Path, int]:
+def sizes(packages: tuple[str, ...] = ("ssi_core", "flows")) -> dict[Path, int]:
     """Return the lines of code of each file."""
     return {
         file: lines_of_code(file.read_text(encoding="utf-8"))
-        for package in ("ssi_core", "flows")
+        for package in packages
         for file in sorted((ROOT / package).rglob("*.py"))
     }
 
@@ -150,7 +150,8 @@ def draw(number: int, seed: int) -> list[Mutant]:
     What is no other program (parentheses, or no program at all) is drawn again.
     """
     chance = random.Random(seed)
-    files, weights = list(sizes()), list(sizes().values())
+    lines = sizes()
+    files, weights = list(lines), list(lines.values())
     drawn: dict[tuple[str, tuple[int, int]], Mutant] = {}
     known: dict[Path, dict[tuple[int, int], list[tuple[str, int]]]] = {}
     while len(drawn) < number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 
 import pytest
 
@@ -37,7 +38,8 @@ def test_only_places_that_run_are_changed():
     assert {rows[line - 1][column] for line, column in places if line == 8} == {"2"}
 
 
-def test_a_seed_draws_the_same_mutants():
+def test_a_seed_draws_the_same_mutants(monkeypatch):
+    monkeypatch.setattr(mutants, "sizes", partial(mutants.sizes, ("flows/training",)))
     drawn = mutants.draw(2, 5)
     assert drawn == mutants.draw(2, 5)
     assert drawn != mutants.draw(2, 6)
@@ -61,6 +63,8 @@ def tree(tmp_path, monkeypatch):
     (tests / "test_area.py").write_text(test.format(3, 12))
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    # To load the plugins that are installed takes longer than all else of a run.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return tmp_path
 
 
@@ -108,6 +112,7 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
             file.write(f"    half({width})\n")
     monkeypatch.setattr(reach, "ROOT", tree)
     monkeypatch.setattr(reach, "KEPT", tree / "kept")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_cov.plugin")
     reach.durations.cache_clear(), reach.contexts.cache_clear()
     reach.measure("rooms", ["tests/rooms"])
     assert reach.tests_of(path, 9, False) == {area}
@@ -121,7 +126,7 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
 
 @pytest.mark.parametrize("always", [False, True])
 def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always, monkeypatch):
-    monkeypatch.setattr(mutants, "STARTING", 2)
+    monkeypatch.setattr(mutants, "STARTING", 1)
     # The signal is that of the limit, which one of both waits for.
     end = "os.kill(os.getpid(), signal.SIGXCPU)" if always else "pass"
     waits = f"while area(3) != 12 or {always}:\n        {end}"

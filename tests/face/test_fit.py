@@ -26,7 +26,7 @@ from ssi_core.tasks.spec import spec_of
 from tests.corpora import topical, write_collection
 from tests.sources import needs_logs
 
-pytestmark = pytest.mark.trains
+pytestmark = [pytest.mark.trains, pytest.mark.usefixtures("few_settings")]
 BUDGET = 12_000
 CLOCKED = ("seconds", "search_seconds", "triples_per_second", "resumed_at")
 """Facts of a training that differ from run to run."""
@@ -42,6 +42,20 @@ def files(tmp_path_factory):
     ends = [(f"d{source}", f"d{target}") for source, target in links]
     pl.DataFrame(ends, schema=["source", "target"], orient="row").write_csv(path / "links.csv")
     return path
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A root that keeps what `fitted` has trained."""
+    return tmp_path_factory.mktemp("fitted") / "root"
+
+
+@pytest.fixture(scope="module")
+def fitted(files, root):
+    """A fit of the documented defaults, for tests that do not change it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSI_ROOT", str(root))
+        return ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
 
 
 @pytest.fixture(scope="session")
@@ -109,13 +123,12 @@ def test_the_verb_gives_what_the_ten_lines_give(files, call, tmp_path, monkeypat
     assert value["choices"] == [model.fitted_.facts["choice"] if auto else repr(model)]
 
 
-def test_related_documents_are_those_of_the_model_beside(files, tmp_path, capsys):
+def test_related_documents_are_those_of_the_model_beside(fitted, tmp_path, capsys):
     def related(*words):
         code = run(library, ["related", *map(str, words), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     path = tmp_path / "model"
-    fitted = ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
     index = fitted.save(path)
     capsys.readouterr()
     code, found = related(path, "d7", "-k", 4)
@@ -134,9 +147,9 @@ def test_related_documents_are_those_of_the_model_beside(files, tmp_path, capsys
     assert other["results"][0]["title"] in capsys.readouterr().out
 
 
-def test_the_same_call_in_python_trains_once(files, monkeypatch):
-    given = {"links": files / "links.csv", "auto": False, "budget": BUDGET}
-    first = ssi.fit(files / "texts.jsonl", **given)
+def test_the_same_call_in_python_trains_once(fitted, root, monkeypatch):
+    first = fitted
+    monkeypatch.setenv("SSI_ROOT", str(root))
     monkeypatch.setattr(ssi.SSI, "_fit", None)
     again = ssi.fit(first.documents, auto=False, budget=BUDGET)
     np.testing.assert_array_equal(again.model.U_, first.model.U_)
@@ -148,9 +161,7 @@ def test_the_same_call_in_python_trains_once(files, monkeypatch):
     assert "the documented defaults" in again._repr_html_()
 
 
-def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
-    whole = ssi.fit(files / "texts.jsonl", files / "links.csv", auto=False, budget=BUDGET)
-    shutil.rmtree(own_root / ".ssi" / "store" / "fit")
+def test_a_training_that_was_broken_off_goes_on(fitted, own_root, monkeypatch):
     fit = ssi.SSI._fit
 
     def broken(self, ranker, task, watch, threads, checkpoint=None):
@@ -164,14 +175,14 @@ def test_a_training_that_was_broken_off_goes_on(files, own_root, monkeypatch):
     monkeypatch.setattr(ssi.SSI, "_fit", broken)
     small = ssi.SSI(budget=BUDGET, epoch=4000)
     with pytest.raises(OSError, match="power"):
-        fit_cache.fit_once(small, whole.task)
+        fit_cache.fit_once(small, fitted.task)
     (work,) = (own_root / ".ssi" / "store" / "fit").glob(".*.work")
     assert list((work / "training").iterdir())
     monkeypatch.undo()
     monkeypatch.setenv("SSI_ROOT", str(own_root))
-    resumed = fit_cache.fit_once(ssi.SSI(budget=BUDGET, epoch=4000), whole.task)
+    resumed = fit_cache.fit_once(ssi.SSI(budget=BUDGET, epoch=4000), fitted.task)
     assert resumed.fitted_.facts["resumed_at"] > 0
-    at_once = ssi.SSI(budget=BUDGET, epoch=4000).fit(whole.task)
+    at_once = ssi.SSI(budget=BUDGET, epoch=4000).fit(fitted.task)
     np.testing.assert_array_equal(resumed.U_, at_once.U_)
 
 

@@ -17,7 +17,7 @@ from tests.robust import mistakes
 from tests.robust.mistakes import COMMANDS, DONE
 from tests.robust.mistakes_in_python import CALLS
 
-pytestmark = pytest.mark.trains
+pytestmark = [pytest.mark.trains, pytest.mark.usefixtures("few_settings")]
 
 
 class Place:

@@ -21,6 +21,8 @@ from tests.datasets.test_farm_ads import LINES, written
 from tests.datasets.test_wikispeedia_clicks import players_of
 from tests.guests.click_logs import logs
 
+pytestmark = pytest.mark.usefixtures("models_of_little_code")
+
 TABLE = """
 name = "of-clicks"
 title = "Clicks"

@@ -25,7 +25,7 @@ from ssi_core.types import BadInput, Inapplicable
 from tests.corpora import topical, write_collection, write_corpus
 from tests.seals import reseal
 
-pytestmark = pytest.mark.trains
+pytestmark = [pytest.mark.trains, pytest.mark.usefixtures("models_of_little_code")]
 
 TABLE = """
 name = "judged"

@@ -10,9 +10,8 @@ demo: .venv/.stamp
 # Where an image turns it off, every process that a test starts would compile its Python anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-# A file of tests is of one worker, and the longest begin (tests/conftest.py). Three workers for two
-# cores: in a tenth of its time a test waits for processes, servers and the disk.
-PYTEST := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+# A file of tests is of one worker, and the longest begin (tests/conftest.py).
+PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 KERNELS := tests/kernels tests/guests/clickthrough/test_topics.py tests/guests/clickthrough/test_logistic.py
 

@@ -138,11 +138,11 @@ def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, al
 
 def test_a_kernel_is_asked_of_all_tests_of_its_room(monkeypatch):
     """Compiled, none of its lines is seen to run but those of the first import."""
-    seen = "tests/guests/reranking/test_letor.py"
+    seen = "tests/kernels/test_metrics.py"
     monkeypatch.setattr(reach, "tests_of", lambda path, line, as_python: {seen})
     monkeypatch.setattr(reach, "durations", dict)
-    file = "ssi_core/guests/reranking/kernels/greedy_rls.py"
+    file = "ssi_core/kernels/ranking/candidates.py"
     asked = mutants.asked(mutants.Mutant(file, "", 0, 117, "", ""), as_python=False)
-    room = [test for test in asked if test.startswith("tests/guests/reranking/")]
-    assert {seen, "tests/guests/reranking/test_rankrls.py"} < {*room}
+    room = [test for test in asked if test.startswith("tests/kernels/")]
+    assert {seen, "tests/kernels/test_candidates.py"} < {*room}
     assert asked[: len(room)] == room

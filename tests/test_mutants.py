@@ -144,5 +144,5 @@ def test_a_kernel_is_asked_of_all_tests_of_its_room(monkeypatch):
     file = "ssi_core/kernels/ranking/candidates.py"
     asked = mutants.asked(mutants.Mutant(file, "", 0, 117, "", ""), as_python=False)
     room = [test for test in asked if test.startswith("tests/kernels/")]
-    assert {seen, "tests/kernels/test_candidates.py"} < {*room}
+    assert {seen, "tests/kernels/test_words.py"} < {*room}
     assert asked[: len(room)] == room

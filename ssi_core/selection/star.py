@@ -36,7 +36,7 @@ def best_of_each(means: Mapping[Point, float], allowed: Mapping[int, Sequence[in
     Parameters
     ----------
     means : mapping
-        Place -> mean, the larger the better; the first place is among them.
+        Point -> mean, the larger the better; the first point is among them.
     allowed : mapping
         Factor -> values to choose from, at least one of which was measured.
 
@@ -54,7 +54,7 @@ def best_of_each(means: Mapping[Point, float], allowed: Mapping[int, Sequence[in
 
 
 def joined(factors: Factors, point: Point) -> Settings:
-    """Return the settings that the values of a place stand for together."""
+    """Return the settings that the values of a point stand for together."""
     values = (factor[value] for factor, value in zip(factors, point, strict=True))
     return {name: value for settings in values for name, value in settings.items()}
 

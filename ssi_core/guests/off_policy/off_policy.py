@@ -68,7 +68,7 @@ class Support:
 
 
 class Weighed(NamedTuple):
-    """Places of the new ranker, as a log or one resample of it sees them; all float64 (places,).
+    """Places of the new ranker, as a log or one resample of it sees them; all float64 (slots,).
 
     Attributes
     ----------
@@ -247,9 +247,9 @@ class _Known:
 
     Attributes
     ----------
-    shown : float64 (places,)
+    shown : float64 (slots,)
         mu of the ad at the place.
-    filled : float64 (places,)
+    filled : float64 (slots,)
         Probability that the place is filled.
     """
 

@@ -177,7 +177,7 @@ class Auto(Model):
         )
 
     def begun(self, task: Task) -> list[tuple[Settings, Point | None]]:
-        """Return the settings that are begun with, the most important first, and their places.
+        """Return the settings that are begun with, the most important first, and their points.
 
         The first values of all; each other one in the place of a first (`selection.star`); `KNOWN`
         and ``W = D``, if words have weights. Of two vocabularies `Softmax` comes first.

@@ -206,6 +206,8 @@ def _value(fitted: Fit, out: Path) -> dict[str, Any]:
         "model": str(out),
         "index": str(out / "index"),
         "collection": None if documents is None else str(documents.path),
+        "read": None if documents is None else dict(documents.counts),
+        "skipped": None if documents is None else dict(documents.skipped),
         "task": str(fitted.task.path),
         "label": fitted.label,
         "verdict": fitted.verdict,

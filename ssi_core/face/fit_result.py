@@ -191,21 +191,29 @@ class Fit:
         return self.index(Path(directory) / "index")
 
     def __str__(self) -> str:
-        parts = [self._part()]
+        parts = [] if self.documents is None else [_filled(self.documents.account)]
+        parts.append(self._part())
         if self.related is not None:
             parts.append(self.related._part())
         return "\n\n".join(parts)
 
     def _part(self) -> str:
         notes = (self.verdict, self.reason, self.words)
-        lines = (textwrap.fill(note, WIDTH, break_on_hyphens=False) for note in notes)
-        return "\n".join([self.asked, str(self.comparison), *lines])
+        return "\n".join([self.asked, str(self.comparison), *map(_filled, notes)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        html = self.comparison.html(self.asked, self.verdict, self.reason, self.words)
-        return html if self.related is None else html + self.related._repr_html_()
+        read = () if self.documents is None else (self.documents.account,)
+        return self._html(*read) + ("" if self.related is None else self.related._html())
+
+    def _html(self, *notes: str) -> str:
+        """Return the table and what is said of it."""
+        return self.comparison.html(self.asked, self.verdict, self.reason, self.words, *notes)
+
+
+def _filled(note: str) -> str:
+    return textwrap.fill(note, WIDTH, break_on_hyphens=False)
 
 
 _ASKED = {

@@ -58,14 +58,10 @@ def search_task(documents: Documents, stems: bool = False) -> Task:
     BadInput
         There are too few documents for three sides.
     """
-    task = reworded_task(documents, stems)
-    if asks_wordings(task):
-        return task
-    return _three_words(documents, stems)
-
-
-def _three_words(documents: Documents, stems: bool) -> Task:
-    """Return a task of three words of a document, of the first split that has all sides."""
+    with suppress(BadInput):
+        task = reworded_task(documents, stems)
+        if asks_wordings(task):
+            return task
     for seed in range(_SPLITS):
         with suppress(BadInput):
             return Task.of(documents, "self", queries="words:3", stems=stems, split_seed=seed)
@@ -97,7 +93,7 @@ def reworded_task(documents: Documents, stems: bool = False) -> Task:
     try:
         titles = Task.of(documents, "self", stems=stems)
     except BadInput:
-        return worded or _three_words(documents, stems)
+        return worded or Task.of(documents, "self", queries="words:3", stems=stems)
     if worded and worded.counts["queries"]["valid"] > titles.counts["queries"]["valid"]:
         return worded
     return titles
@@ -119,7 +115,10 @@ def with_stems(
     if stems is not None:
         return make(stems)
     judge = judge or make
-    tasks, values = [judge(False)], []
+    try:
+        tasks, values = [judge(False)], []
+    except BadInput:  # too few documents: what is made says so, if it is too few as well
+        return make(False)
     language = tasks[0].data.documents.views[COUNTS].language
     if len(tasks[0].divisions) > 1 or stemmed(language) is None:
         return tasks[0] if judge is make else make(False)

@@ -145,3 +145,22 @@ def test_one_query_has_no_error_and_its_json_is_read_by_any_parser(tmp_path, cap
 
     (row,) = json.loads(capsys.readouterr().out, parse_constant=refuse)["measures"]
     assert (row["map"], row["map_se"]) == (1.0, None)
+
+
+def test_what_was_read_and_what_was_left_out_comes_first(tmp_path, capsys):
+    table = rows(12).with_columns(id=pl.Series(["d1", *(f"d{n}" for n in range(1, 12))]))
+    table = table.with_columns(text=pl.Series([*table["text"][:-1], ""]))
+    fitted = ssi.fit(table)
+    said = (
+        "10 documents; fields: text, title. Language: en (guessed from the script of the texts). "
+        "Left out: document id repeated 1, document without text 1."
+    )
+    assert fitted.documents.account == said
+    assert " ".join(str(fitted).split("\n\n")[0].split()) == said
+    assert fitted._repr_html_().count(said) == 1
+    table.write_csv(tmp_path / "table.csv")
+    words = ["fit", str(tmp_path / "table.csv"), "--out", str(tmp_path / "model"), "--json"]
+    assert run(library, words) == DONE
+    value = json.loads(capsys.readouterr().out)
+    assert (value["read"]["documents"], value["read"]["documents_found"]) == (10, 12)
+    assert value["skipped"] == {"document_id_repeated": 1, "document_without_text": 1}

@@ -91,6 +91,9 @@ class Auto(Model):
 
     What is returned is the model that was chosen; its facts say what was tried. A curve has all
     trainings, one after the other.
+    The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them. Of a
+    task with two vocabularies `Softmax` is tried first, and the diagonal reads translated words,
+    where the task has such a view.
 
     Parameters
     ----------
@@ -117,10 +120,7 @@ class Auto(Model):
         Shares of d- from the head of the diagonal's first order that are tried, beside none, where
         queries are no documents; 0 tries none. See `Bilinear`.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
-        Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
-        each other value in the place of a first. The diagonal is a weight for each word or one of
-        the alphas, and ``W = D`` is among them. Of a task with two vocabularies `Softmax` is tried
-        first, and the diagonal reads translated words, where the task has such a view.
+        Values that are tried, each beside the first ones of the others; see `Bilinear`.
     """
 
     name: ClassVar[str] = "auto"

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -258,8 +259,9 @@ class Auto(Model):
         if options.start is not None:
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
         halves = self._halves(task, options)
+        as_alone = deepcopy(rng)  # the state in which the untrained models are chosen elsewhere
         seed = _seed(rng)
-        base, unlearned = strongest(task, self.words(task), halves, rng)
+        base, unlearned = strongest(task, self.words(task), halves, as_alone)
         facts: dict[str, Any] = {
             "measure": self.measure,
             "queries": list(halves.sizes),

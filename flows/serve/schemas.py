@@ -211,8 +211,9 @@ class Change(BaseModel):
 class Why(BaseModel):
     """What keeps a document from the first k places, and a change that brings it there.
 
-    ``rank`` is null where the document shares nothing with the query, ``above`` and ``needed`` are
-    title and score of the document in place k, ``change`` is null where none is needed or found.
+    ``rank`` is null where the document shares nothing with the query, ``above``, ``place`` and
+    ``needed`` are title, place and score of the document in place k, or of the last before it,
+    ``change`` is null where none is needed or found.
     """
 
     id: str
@@ -221,6 +222,7 @@ class Why(BaseModel):
     score: float
     k: int
     above: str | None
+    place: int
     needed: float
     holding: list[WordGap]
     missing: list[str]

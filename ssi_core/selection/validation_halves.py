@@ -93,6 +93,13 @@ class ValidationHalves:
         """Return the mean of a model that learns nothing from pairs."""
         return float(self._values(self._unlearned, fit).mean())
 
+    def is_clearly_above(self, first: Fitted, second: Fitted) -> bool:
+        """Tell the same as `is_clearly_higher` of two models that learn nothing from pairs.
+
+        They are measured on the queries of `mean_unlearned`.
+        """
+        return is_clearly_higher(*(self._values(self._unlearned, fit) for fit in (first, second)))
+
     def means_of_sums(
         self,
         first: Fitted,

@@ -140,3 +140,11 @@ def test_what_cannot_be_asked_is_refused(searchers, tmp_path):
     build_index(fitted, documents(fitted.document_views), tmp_path / "bare", parents={})
     with pytest.raises(BadInput, match="keeps no texts"):
         why(Searcher(fitted, open_index(tmp_path / "bare")), "wheel", "Wheels")
+
+
+def test_fewer_documents_than_places_name_the_place_that_there_is(searchers):
+    found = why(searchers[0], "wheel", "Moon rocket", 10)
+
+    hits = searchers[0].search(["wheel"], 10)[0].hits
+    assert (found.place, found.above) == (len(hits), hits[-1].title)
+    assert f"in place {len(hits)} has" in " ".join(found.lines())

@@ -38,7 +38,13 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.beside_words import ONE_BY_ONE, learn_documented
 from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
-from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
+from ssi_core.models.choice.untrained import (
+    DIMENSIONS,
+    LSI_VIEW,
+    best_of_words,
+    is_shared,
+    strongest,
+)
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.own_words import wordings
 from ssi_core.models.in_degree import InDegree
@@ -290,7 +296,7 @@ class Auto(Model):
         task = halves.learning
         # A sum has no sums among its parts, and asks for one ranking of a query.
         single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
-        words, _ = max(single, key=lambda one: one[1])
+        words = best_of_words(single, task, halves)
         documented: list[FittedModel] = []
         if self.documented and is_shared(task, LSI_VIEW):
             documented += [learn_documented(self.documented, halves, words, seed, options)]

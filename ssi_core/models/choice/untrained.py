@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -40,7 +40,8 @@ class Untrained(Model):
 
     Cosines of words, BM25 (of the fields, where documents have them), a language model, RM3 where
     queries are no documents, LSI with words, and for links the number of links to a document: see
-    `untrained`. What is returned is the model that was chosen.
+    `untrained`. Where people type, BM25 of the fields is taken unless another is clearly better.
+    What is returned is the model that was chosen.
 
     Parameters
     ----------
@@ -183,9 +184,24 @@ def untrained(
 def strongest(
     task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
-    """Return the model of the highest mean, the first of equal ones, and all with their means."""
+    """Return the best model, by `best_of_words`, and all with their means."""
     several = _remembered.measured(task, tuple(views), halves, rng)
-    return max(several, key=lambda one: one[1])[0], several
+    return best_of_words(several, task, halves), several
+
+
+def best_of_words(
+    several: Sequence[tuple[FittedModel, float]], task: Task, halves: ValidationHalves
+) -> FittedModel:
+    """Return the model of the highest mean, the first of equal ones.
+
+    Where people type, it is `Bm25F` unless another is clearly higher: few queries tell little, and
+    of most other models titles are words of the text.
+    """
+    best = max(several, key=lambda one: one[1])[0]
+    of_fields = [fit for fit, _ in several if isinstance(fit.model, Bm25F)]
+    if task.same or not of_fields or best is of_fields[0]:
+        return best
+    return best if halves.is_clearly_above(best, of_fields[0]) else of_fields[0]
 
 
 class _Remembered:

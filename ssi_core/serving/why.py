@@ -111,7 +111,12 @@ class Why:
     @property
     def gap(self) -> float:
         """Return what the score lacks to that of the document in place k."""
-        return 0.0 if self.rank is not None and self.rank <= self.k else self.needed - self.score
+        return 0.0 if self._is_there else self.needed - self.score
+
+    @property
+    def _is_there(self) -> bool:
+        """Tell whether the document is among the first k."""
+        return self.rank is not None and self.rank <= self.k
 
     def lines(self) -> list[str]:
         """Return all of it as sentences."""
@@ -119,7 +124,7 @@ class Why:
             said = [f"{self.title}: no place. It shares no word with the query."]
         else:
             said = [f"{self.title}: place {self.rank}, score {self.score:.4f}."]
-        if not self.gap:
+        if self._is_there:
             return [*said, f"It is among the first {self.k} already."]
         said.append(f"{self.above} in place {self.place} has a score of {self.needed:.4f}.")
         if self.holding:

@@ -5,6 +5,7 @@ import pytest
 
 from ssi_core.serving.searcher import open_searcher
 
+
 def test_a_demo_that_is_called_is_that_of_the_command():
     from flows.commands.demo import DemoSettings
     from flows.demo import demo

@@ -11,6 +11,7 @@ from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training import pair_forms, sweep
 from ssi_core.kernels.training.random import below
 from ssi_core.models.base import FitOptions
+from ssi_core.models.bilinear import word_pairs
 from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
 from ssi_core.models.bilinear.word_pairs import WordPairs, _Training
 from ssi_core.scoring import inner
@@ -344,6 +345,23 @@ def test_hashed_start_needs_the_same_words_and_buckets(corpus_dir, task, tmp_pat
         dataclasses.replace(hashed, buckets=99).fit(task, np.random.default_rng(1), start=first)
     with pytest.raises(ValueError, match="it has form='hashed'; expected form='dense'"):
         SMALL.fit(task, np.random.default_rng(1), start=first)
+
+
+def test_a_dense_w_is_written_beside_its_training_up_to_a_size(task, tmp_path, monkeypatch):
+    queries, documents = (
+        len(texts.views[SMALL.view].words) for texts in (task.queries, task.documents)
+    )
+    size = 4 * queries * documents
+
+    def kept(name, most, model):
+        monkeypatch.setattr(word_pairs, "_CHECKPOINT_BYTES", most)
+        model.fit(task, np.random.default_rng(0), checkpoint=tmp_path / name)
+        return any((tmp_path / name).rglob("*.npy"))
+
+    hashed = WordPairs(buckets=1000, rates=(0.1,), epoch=500, budget=500)
+    assert kept("as large", size, SMALL)
+    assert not kept("larger", size - 1, SMALL)
+    assert kept("hashed", 0, hashed)
 
 
 def test_dense_w_that_does_not_fit_says_what_would(task, monkeypatch):

@@ -247,7 +247,6 @@ def test_without_a_repository_of_its_own_the_code_has_no_commit(where, working_t
     assert set(origin.origin()) == {"mlflow.user"}
 
 
-@pytest.mark.usefixtures("mlflow_root")
 CLEAN, CHANGED = "", "M flows/cli.py"
 
 
@@ -268,6 +267,7 @@ def test_a_commit_is_named_where_git_knows_all_of_it(answers, dirty, monkeypatch
     assert origin._commit.__wrapped__() == ({} if dirty is None else tags)
 
 
+@pytest.mark.usefixtures("mlflow_root")
 def test_a_row_bears_its_origin(table, task_dir, monkeypatch):
     monkeypatch.setenv("LOGNAME", "somebody")
     with tracking.row_run(table, table.row("TF-IDF"), 0, "c", task_dir) as run:

@@ -119,11 +119,16 @@ class Summary(BaseModel):
 
 
 class Results(BaseModel):
-    """Hits, best first; ``reason`` says why there are none; ``summary`` if it was asked for."""
+    """Hits, best first; ``reason`` says why there are none; ``summary`` if it was asked for.
+
+    ``unknown`` has the words of the query that the model does not know, each with a known one that
+    is spelled like it, or null.
+    """
 
     results: list[Found]
     reason: str | None = None
     summary: Summary | None = None
+    unknown: dict[str, str | None] = {}
 
 
 class Neighbour(BaseModel):

@@ -125,6 +125,18 @@ class Documents:
         )
         return f"{number:,} documents{beside}; fields: {', '.join(fields)}"
 
+    @property
+    def account(self) -> str:
+        """Say in a few sentences what was read, in which language, and what was left out."""
+        said, language = [f"{self._what()}."], self.counts.get("language")
+        if language:
+            said.append(f"Language: {language}.")
+        skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
+        if skipped:
+            left = (f"{reason} {rows}" for reason, rows in facts_table(skipped))
+            said.append(f"Left out: {', '.join(left)}.")
+        return " ".join(said)
+
     def _first(self) -> tuple[list[str], list[list[str]]]:
         head = ["id", "title", "text"]
         first = open_collection(self.path).documents.select(head).head(_FIRST).fill_null("")

@@ -55,7 +55,7 @@ class ValidationHalves:
     learning : `Task`
         The task whose validation is the first half: a training that ends when validation no longer
         improves has not seen the second.
-    measure, threads : str and int
+    measure, queries, threads : str, int and int
         As they were given.
     """
 
@@ -67,7 +67,7 @@ class ValidationHalves:
             for half in (np.array_split(order, 2) if len(order) > 1 else [order, order])
         ]
         self.learning = halves[0]
-        self.measure, self.threads = measure, threads
+        self.measure, self.queries, self.threads = measure, queries, threads
         self._measure = MEASURES[measure]
         self._choosing, self._keeping = (
             Validator(half, "valid", queries, threads=threads) for half in halves

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -183,8 +184,30 @@ def strongest(
     task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
     """Return the model of the highest mean, the first of equal ones, and all with their means."""
-    several = list(untrained(task, views, halves, rng))
+    several = _remembered.measured(task, tuple(views), halves, rng)
     return max(several, key=lambda one: one[1])[0], several
+
+
+class _Remembered:
+    """Models of `untrained` of the last task, for `Auto` and what it is compared with."""
+
+    def __init__(self) -> None:
+        self._last: tuple[list[Callable[[], object]], object, list[tuple[FittedModel, float]]]
+        self._last = [], None, []
+
+    def measured(
+        self, task: Task, views: tuple[str, ...], halves: ValidationHalves, rng: np.random.Generator
+    ) -> list[tuple[FittedModel, float]]:
+        read = task.queries, task.documents, task.train, task.valid
+        asked = views, halves.measure, halves.queries, rng.bit_generator.state
+        parts, before, several = self._last
+        if before != asked or any(of() is not one for of, one in zip(parts, read, strict=True)):
+            several = list(untrained(task, views, halves, rng))
+            self._last = [weakref.ref(one) for one in read], asked, several
+        return [(replace(fit, facts={**fit.facts}), mean) for fit, mean in several]
+
+
+_remembered = _Remembered()
 
 
 def _of_words(

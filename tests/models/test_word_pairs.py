@@ -11,8 +11,14 @@ from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training import pair_forms, sweep
 from ssi_core.kernels.training.random import below
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear import word_pairs
-from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
+from ssi_core.models.bilinear import pair_weights, word_pairs
+from ssi_core.models.bilinear.pair_weights import (
+    dense_weights,
+    hash_facts,
+    hashed_weights,
+    longest,
+    prune,
+)
 from ssi_core.models.bilinear.word_pairs import WordPairs, _Training
 from ssi_core.scoring import inner
 from ssi_core.scoring.scorer import Scorer, score_pairs
@@ -405,3 +411,13 @@ def test_prune_takes_a_sparse_w():
 def test_wrong_values_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **wrong)
+
+
+def test_memory_is_asked_for_w_and_the_best_of_it_to_the_byte(monkeypatch):
+    asked = []
+    monkeypatch.setattr(pair_weights, "require", lambda stage, memory, **more: asked.append(memory))
+    made = [dense_weights((7, 5), identity=False), hashed_weights(1000)]
+    assert asked == [2 * W.nbytes for W in made]
+    monkeypatch.setattr(pair_weights, "memory_available", lambda: asked[0] - 1)
+    with pytest.raises(Refused, match="a dense W of 7 x 5 words"):
+        dense_weights((7, 5), identity=False)

@@ -184,6 +184,15 @@ def test_documents_show_themselves(expected):
     assert "<td" in expected._repr_html_()
 
 
+def test_the_first_three_documents_are_shown_with_the_beginnings_of_their_texts():
+    whole, longer = "x" * 157 + " ab", "y" * 157 + " abc"
+    shown = ssi.read([whole, longer, "a car", "the moon"])._repr_html_()
+    assert f">{whole}<" in shown
+    assert f">{'y' * 157}…<" in shown
+    assert ">a car<" in shown
+    assert "the moon" not in shown
+
+
 def test_documents_without_a_link_offer_none(expected):
     assert expected.relevant == ("link",)
     alone = ssi.read(["a car", "the moon"])

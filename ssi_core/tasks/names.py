@@ -51,6 +51,10 @@ from ssi_core.views.tfidf import Weighting
 _AT_ONCE = 16_384
 
 
+class NoSide(BadInput):
+    """Raised when a split leaves no query on a side."""
+
+
 def write_anchors(builder: TaskBuilder) -> Reading:
     """Write the pairs of a wording and the documents that it leads to."""
     return _write(builder, anchors_of(builder, builder.skipped, "text", "target"))
@@ -245,7 +249,7 @@ def _rows(names: pl.Series, keys: pl.Series) -> Int32:
 
 def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:
     if missing := [side for side, count in pairs.items() if not count]:
-        raise BadInput(
+        raise NoSide(
             f"{builder.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
             f"document none is left for {', '.join(missing)}. Ingest more documents, or split "
             f"otherwise: {typed('split-seed', builder.spec.split_seed + 1)}."

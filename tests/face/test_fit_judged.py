@@ -57,6 +57,8 @@ def test_queries_go_with_documents_that_are_read_already(folder):
     fitted = ssi.fit(docs, queries=queries, qrels=rows, auto=False, budget=500, ask="judgement")
     assert fitted.related is None
     assert fitted.task.artefact.configuration["relevant"] == "judgement"
+    with pytest.raises(BadInput, match=r"2 of its queries have a relevant document.*Judge more"):
+        ssi.fit(docs, queries=queries, qrels=rows[:2], ask="judgement")
     grades = {name: {document: grade} for name, document, grade in rows}
     again = with_judgements(docs, dict(queries.select("id", "query").iter_rows()), grades)
     assert again.counts == fitted.documents.counts

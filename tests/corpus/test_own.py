@@ -120,6 +120,25 @@ def test_lists_of_links_in_parquet_are_read(tmp_path):
     assert ends == {("1", "2"), ("1", "3")}
 
 
+def test_whole_numbers_of_parquet_are_ids_without_a_point(tmp_path):
+    pl.DataFrame({"id": [1, 2, 3], "text": ["one", "two", "three"]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    ends = pl.DataFrame({"source": [1.0, 2.0, 2.5, None], "target": [2, 3, 1, 1]})
+    ends.write_parquet(tmp_path / "l.parquet")
+    links = [tmp_path / "l.parquet"]
+    artefact = ingest("table", [tmp_path / "a.parquet"], tmp_path / "out", links=links)
+    assert read(artefact)[1] == {("1", "2"), ("2", "3")}
+    assert artefact.skipped["link_source_is_no_document"] == 2
+
+
+def test_columns_of_a_later_table_that_the_first_lacks_are_named(tmp_path, caplog):
+    write_lines(tmp_path / "a.jsonl", [{"id": "a", "text": "one"}])
+    write_lines(tmp_path / "b.jsonl", [{"id": "b", "text": "two", "title": "Two", "more": 1}])
+    ingest("table", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out")
+    assert "b.jsonl: not read: title, a column that a.jsonl" in caplog.text
+
+
 def test_columns_are_declared_where_the_guess_is_wrong(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [{"nr": 7, "words": "one"}, {"nr": 8, "words": "two"}])
     with pytest.raises(BadInput, match=r"which column is the text\? Its columns are: nr, words"):

@@ -128,6 +128,13 @@ def test_a_handful_of_documents_is_enough_for_a_search(n):
     assert index.search(f"name{word(n - 1)}", 1).hits[0].id == f"d{n - 1}"
 
 
+@pytest.mark.parametrize("titles", [["Home"] * N, ["Home", "Untitled"] * (N // 2)])
+def test_documents_of_one_title_are_held_out_by_their_ids(titles):
+    fitted = ssi.fit(rows().with_columns(title=pl.Series(titles)))
+    assert fitted.task.counts["pairs"]["valid"] > 0
+    assert fitted.index().search(rows()["text"][7], 1)[0].id == "d7"
+
+
 @pytest.mark.parametrize("texts", [rows(2), ["cars and boats"] * 9], ids=["few", "alike"])
 def test_too_few_different_documents_for_a_test_are_refused(texts):
     with pytest.raises(ssi.BadInput, match=r"are too few, or too much alike.*Give more documents"):

@@ -96,6 +96,10 @@ def test_the_verb_takes_the_files(folder, call, tmp_path):
         (["--queries", "{place}/q.tsv"], "give both (--queries and --qrels)"),
         (["--qrels", "{place}/r.qrels"], "qrels"),
         (["--queries", "{place}/q.tsv", "--qrels", "{place}/q.tsv"], "given twice"),
+        (
+            ["--queries", "{place}/q.tsv", "--qrels", "{place}/r.qrels", "--query-type", "titles"],
+            "--query-type titles: judged queries are not asked. Leave one out.",
+        ),
     ],
 )
 def test_wrong_use_is_explained(folder, call, tmp_path, words, why):

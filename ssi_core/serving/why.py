@@ -123,9 +123,7 @@ class Why:
             said = [f"{self.title}: place {self.rank}, score {self.score:.4f}."]
         if self._is_there:
             return [*said, f"It is among the first {self.k} already."]
-        said.append(
-            f"The last of the first {self.k} is {self.above}, with a score of {self.needed:.4f}."
-        )
+        said.append(f"{self.above} in place {self.k} has a score of {self.needed:.4f}.")
         if self.holding:
             gaps = (f"{gap.word} ({gap.there:.3f} against {gap.here:.3f})" for gap in self.holding)
             said.append(f"Words that hold it above: {', '.join(gaps)}.")

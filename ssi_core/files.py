@@ -168,6 +168,15 @@ def write_result(path: Path, result: Mapping[str, Any], *, sort: bool = False) -
         path.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
 
 
+def require_replaceable(directory: Path, manifest: str, what: str) -> None:
+    """Refuse a directory that `replacing` would leave alone, as it holds something else."""
+    occupied = directory.exists() and (not directory.is_dir() or any(directory.iterdir()))
+    if occupied and not (directory / manifest).is_file():
+        raise Refused(
+            f"{directory} is there and holds no {what}; it is left alone. Name another directory."
+        )
+
+
 @contextmanager
 def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
     """Give the path of a directory to write, which takes the place of another when it is whole.
@@ -186,11 +195,7 @@ def replacing(directory: Path, manifest: str, what: str) -> Iterator[Path]:
     Refused
         The directory holds something else, or cannot be written.
     """
-    occupied = directory.exists() and (not directory.is_dir() or any(directory.iterdir()))
-    if occupied and not (directory / manifest).is_file():
-        raise Refused(
-            f"{directory} is there and holds no {what}; it is left alone. Name another directory."
-        )
+    require_replaceable(directory, manifest, what)
     with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
         with _beside(directory) as beside:

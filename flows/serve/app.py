@@ -199,6 +199,13 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         return schemas.Why(**asdict(reasons))
 
 
+def _said(error: dict[str, Any]) -> str:
+    """Return what is wrong; a body that came as another type than JSON was not read."""
+    if isinstance(error.get("input"), bytes):
+        return "the body is read with the header content-type: application/json"
+    return str(error["msg"])
+
+
 def _results(
     answer: Answer,
     unknown: Mapping[str, str | None] | None = None,
@@ -313,7 +320,7 @@ def _add_problems(app: FastAPI) -> None:
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         # Without what was sent, which may be no JSON that can be sent back.
         detail = [
-            schemas.Problem(loc=each["loc"], msg=each["msg"], type=each["type"])
+            schemas.Problem(loc=each["loc"], msg=_said(each), type=each["type"])
             for each in error.errors()[:_PROBLEMS]
         ]
         text = schemas.Problems(detail=detail).model_dump_json().encode(errors="replace")

@@ -328,7 +328,7 @@ def _kind(one: Setting) -> dict[str, Any]:
     if origin is tuple:
         inner, *_ = get_args(kind)
         return {"type": _type(inner, one.said, {}), "nargs": len(get_args(kind))}
-    if others:
+    if others and get_origin(others[0]) is Literal:
         return {"type": NumberOrWord(_type(kind, one.said, one.said["bounds"]), get_args(*others))}
     return {"type": _type(kind, one.said, one.said["bounds"])}
 

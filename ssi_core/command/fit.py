@@ -164,8 +164,9 @@ def fit(given: FitSettings) -> Outcome:
     more, on all of them. In Python: ssi.fit(PATH, ...).save(MODEL).
     """
     from ssi_core.face.fit import fit as fit_and_compare
-    from ssi_core.types import BadInput
+    from ssi_core.types import BadInput, Refused
 
+    _require_places(given)
     if options := given.set_.keys() & (
         {*inspect.signature(fit_and_compare).parameters} - {"qrels"}
     ):
@@ -191,11 +192,38 @@ def fit(given: FitSettings) -> Outcome:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     index = fitted.save(given.out)
-    written = [index.export(target, path, force=given.force) for target, path in given.exports]
+    try:
+        written = [index.export(target, path, force=given.force) for target, path in given.exports]
+    except (BadInput, Refused) as error:
+        kind = Refused if isinstance(error, Refused) else BadInput
+        raise kind(f"{error} The model is in {given.out} already.") from error
     value = _value(fitted, given.out) | {
         "exports": [{"path": str(one.path), "counts": dict(one.counts)} for one in written]
     }
     return Outcome(value, _shown(fitted, given.out, [*map(repr, written)]))
+
+
+def _require_places(given: FitSettings) -> None:
+    """Refuse before a training what would be in the way of the model or of an export after it."""
+    from ssi_core import store
+    from ssi_core.files import require_replaceable
+    from ssi_core.held import article
+    from ssi_core.types import Refused
+
+    places = [given.out, *(path for _, path in given.exports)]
+    if len({path.resolve() for path in places}) < len(places):
+        raise click.UsageError("The model and each export need a directory of their own.")
+    require_replaceable(given.out, "model.json", "model")
+    for target, path in given.exports:
+        if not (path / store.MANIFEST).is_file():
+            store.up_to_date(path, "export", "")
+        elif not given.force:
+            held = store.read(path)
+            if (held.kind, held.configuration.get("to")) != ("export", target):
+                raise Refused(
+                    f"{path} holds {article(held.kind)}, and none to {target}. Type --force to "
+                    "replace it, or name another directory."
+                )
 
 
 def _value(fitted: Fit, out: Path) -> dict[str, Any]:

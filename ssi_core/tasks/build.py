@@ -11,7 +11,7 @@ from ssi_core import store
 from ssi_core.arrays import load_csr
 from ssi_core.collection import DOCUMENTS, Collection, PartWriter, open_collection
 from ssi_core.parts import LOCAL
-from ssi_core.remedies import typed
+from ssi_core.remedies import offers, typed
 from ssi_core.tasks import kinds
 from ssi_core.tasks.auxiliary import write_auxiliary_pairs, write_auxiliary_queries
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
@@ -136,9 +136,12 @@ def _quiet(fraction: float, message: str) -> None:
 
 def _require_relation(collection: Collection, spec: TaskSpec) -> None:
     if spec.tests_judged and kinds.JUDGEMENT not in collection.relevant:
+        unknown = collection.artefact.skipped.get("judgement_unknown_document", 0)
+        lacks = f" ({unknown:,} are of documents that it lacks)" if unknown else ""
+        how = "leave out --judged" if offers("--judged") else typed("ranked", "pool")
         raise BadInput(
-            f"{collection.path}: it has no judgements to test by. Take what is clicked as the test "
-            f"({typed('ranked', 'pool')}), or ingest the log with judgements."
+            f"{collection.path}: it has no judgements to test by{lacks}. Take what is clicked as "
+            f"the test ({how}), or ingest the log with judgements."
         )
     if collection.artefact.counts.get("documents") == 0:
         raise BadInput(f"{collection.path}: it has no documents. Ingest some that have a text.")

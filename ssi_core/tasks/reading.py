@@ -173,7 +173,7 @@ def language_of(where: Path, languages: pl.Series) -> str:
     if len(codes) > 1:
         raise BadInput(
             f"{where}: texts in {len(codes)} languages ({', '.join(map(str, codes[:5]))}); one "
-            f"vocabulary has one. Take two ({typed('vocabularies', 'two')}) for queries in another "
-            "language, or ingest each language by itself."
+            f"vocabulary has one. Ingest them as one ({typed('language', 'any')}), or each by "
+            f"itself, or take two ({typed('vocabularies', 'two')}) for queries in another language."
         )
     return codes[0] or ""

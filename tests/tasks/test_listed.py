@@ -9,6 +9,7 @@ from ssi_core.corpus.click_tables import IMPRESSIONS, write_clicks
 from ssi_core.corpus.judged.judgements import write_queries, write_relation
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
+from ssi_core.remedies import reading
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import texts_of, write_collection
@@ -17,7 +18,7 @@ DOCUMENTS, QUERIES, JUDGED_FROM = 60, 50, 48
 JUDGEMENTS = [("q40", "d48", 2.5), ("q40", "d49", 0.0), ("q41", "d50", 1.0), ("q42", "d51", 0.0)]
 
 
-def write_log(path, judgements=JUDGEMENTS):
+def write_log(path, judgements=JUDGEMENTS, unknown=0):
     """A query log: q0 to q39 were clicked in all documents, q40 to q42 were judged."""
     rng = np.random.default_rng(0)
     titles = [f"subject{i % 6} title{i}" for i in range(DOCUMENTS)]
@@ -38,6 +39,7 @@ def write_log(path, judgements=JUDGEMENTS):
             names = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
             write_relation(building, pl.DataFrame(judgements, schema=names, orient="row"))
         building.counts.update(documents=DOCUMENTS, queries=QUERIES, pairs=len(clicks))
+        building.skipped.update(judgement_unknown_document=unknown)
     return path, clicks
 
 
@@ -90,6 +92,12 @@ def test_a_log_without_judgements_cannot_be_tested_by_them(tmp_path):
     path, _ = write_log(tmp_path / "log", None)
     with pytest.raises(BadInput, match="no judgements to test by"):
         build_task(path, relevant="click", ranked="judged")
+    other, _ = write_log(tmp_path / "other", None, unknown=1200)
+    with (
+        pytest.raises(BadInput, match=r"\(1,200 are of .* lacks\)\. .*\(leave out --judged\)"),
+        reading("fit", ["--judged"]),
+    ):
+        build_task(other, relevant="click", ranked="judged")
     nothing, _ = write_log(tmp_path / "nothing", [("q40", "d48", 0.0)])
     with pytest.raises(BadInput, match="no judgement says that a document is relevant"):
         build_task(nothing, tmp_path / "task", relevant="click", ranked="judged")

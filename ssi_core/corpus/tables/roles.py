@@ -74,12 +74,12 @@ PAIRS: Names = {
 
 
 def plain_name(column: str) -> str:
-    """Return the name of a column without capitals, blanks and hyphens.
+    """Return the name of a column without capitals, blanks, hyphens and a question mark.
 
-    >>> plain_name(" Search term"), plain_name("query-id")
-    ('search_term', 'query_id')
+    >>> plain_name(" Search term"), plain_name("query-id"), plain_name("Clicked?")
+    ('search_term', 'query_id', 'clicked')
     """
-    return re.sub(r"[\s-]+", "_", column.strip().lower())
+    return re.sub(r"[\s-]+", "_", column.strip().removesuffix("?").rstrip().lower())
 
 
 def guessed(header: Sequence[str], known: Names) -> dict[str, str]:

@@ -31,7 +31,7 @@ from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.guests.click_logs.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.guests.click_logs.check import alike, judged
 from ssi_core.guests.click_logs.columns import OF_DOCUMENTS, LogMap
-from ssi_core.guests.click_logs.guess import tell_all_clicked
+from ssi_core.guests.click_logs.guess import tell_unread
 from ssi_core.guests.click_logs.judged_log import Judged
 from ssi_core.guests.click_logs.pairs import settle_pairs
 from ssi_core.guests.click_logs.quarantine import Quarantine
@@ -136,7 +136,7 @@ def _make(
     form = source.form
     if source.map is None:
         building.counts["columns"] = dict(form.columns)
-        tell_all_clicked(source.paths[0], form)
+        tell_unread(source.paths[0], form, source.columns)
     if written := said_of([path for path in source.paths if path.is_file()], form.log):
         building.counts["read_as"] = written
     judged = Judged(building, source.judgements, form) if source.judgements else None

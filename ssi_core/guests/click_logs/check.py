@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -222,15 +222,19 @@ def _escaped(text: str) -> str:
 
 
 def alike(block: pl.DataFrame, form: LogMap, category: str) -> Iterator[str]:
-    """Yield other columns of the map whose values would all pass the rule that rows broke."""
-    rules: Sequence[Check] = [rule for rule in checks(form) if rule.category == category]
+    """Yield other columns of the map that are perhaps swapped with that of a rule that rows broke.
+
+    Their values would all pass the rule, and the values that broke it the rules of theirs.
+    """
+    rules = checks(form)
     named = block.filter(pl.col("category").is_null())
-    for rule in rules:
-        for role in form.columns:
-            swapped = named.with_columns(pl.col(role).alias(rule.role))
-            if (
-                role != rule.role
-                and len(named)
-                and swapped.select(rule.holds.fill_null(False).all()).item()
-            ):
+    if not len(named):
+        return
+    for rule in (one for one in rules if one.category == category):
+        for role in (other for other in form.columns if other != rule.role):
+            swapped = named.with_columns(
+                pl.col(role).alias(rule.role), pl.col(rule.role).alias(role)
+            )
+            both = [rule.holds, *(one.holds for one in rules if one.role == role)]
+            if swapped.select(pl.all_horizontal(both).fill_null(False).all()).item():
                 yield form.column(role)

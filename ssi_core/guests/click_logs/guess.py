@@ -17,6 +17,8 @@ from ssi_core.types import BadInput
 
 _OF_SHOWINGS = ("position", "timestamp", "user")
 _CLICKS = {"clicked", "clicks", "grade"}
+_ASIDE = (*_OF_SHOWINGS, "clicked", "shown", "clicks", "grade")
+"""Roles that a guess leaves out where they mean nothing beside others."""
 _log = logging.getLogger(__name__)
 
 
@@ -89,15 +91,45 @@ def guess_map(
     )
 
 
-def tell_all_clicked(path: Path, form: LogMap) -> None:
-    """Tell the user of a log whose rows are all read as clicks which columns nobody knows."""
+def tell_unread(path: Path, form: LogMap, declared: Collection[str]) -> None:
+    """Tell the user of a log which columns a guessed map leaves out, and what that makes of rows.
+
+    Parameters
+    ----------
+    path : Path
+        The log, or the first of several of one form.
+    form : LogMap
+        The map.
+    declared : collection of str
+        Roles that are declared.
+    """
     header = header_of(path, form.log)
-    unread = [name for name in header if name not in {*form.names, *guessed(header, LOG).values()}]
-    if form.log.all_clicked and unread:
+    roles = {role: name for role, name in guessed(header, LOG).items() if role not in declared}
+    unknown = [name for name in header if name not in {*form.names, *roles.values()}]
+    left = [roles[role] for role in _ASIDE if roles.get(role, "") not in {"", *form.names}]
+    if form.log.all_clicked and unknown:
         _log.warning(
             "%s: every row is read as a click; not known: %s. If one of these is true only where "
             "something was clicked, say so: %s",
-            path, listed(unread), typed("column", {"clicked": unread[0]}),
+            path, listed(unknown), typed("column", {"clicked": unknown[0]}),
+        )  # fmt: skip
+    elif form.log.all_clicked and "position" in roles and "position" not in form.columns:
+        _log.warning(
+            "%s: every row is read as a click, wherever it was shown, and %r is not read. If a "
+            "column is true only where something was clicked, say so: %s",
+            path, roles["position"], typed("column", {"clicked": "NAME"}),
+        )  # fmt: skip
+    elif left and form.of_pairs and not form.log.all_clicked:
+        _log.warning(
+            "%s: not read: %s. A row without a session is about a pair, whenever it was shown. If "
+            "a column says what was shown together, name it: %s",
+            path, listed(left), typed("column", {"session": "NAME"}),
+        )  # fmt: skip
+    elif left and not form.of_pairs:
+        _log.warning(
+            "%s: not read: %s. A row with a session is one showing, and has no counts and no "
+            "grade. If rows are about pairs, say so: %s",
+            path, listed(left), typed("column", {"session": ""}),
         )  # fmt: skip
 
 

@@ -103,9 +103,11 @@ class Quarantine:
             hint = f" The column {other} holds such values: are two columns swapped in the map?"
         guessed = self._where == str(path)
         roles = f"name its columns ({typed('column', {'ROLE': 'NAME'})})"
+        first = self._first[category]
+        where = path if first.startswith(f"{path.name}, ") else path.parent
         raise BadInput(
-            f"{path}: {broken:,} of {self.rows:,} rows are broken, {number:,} of them so: "
-            f"{self._first[category]}.{hint} Repair the log or {roles if guessed else self._where}"
+            f"{where}: {broken:,} of {self.rows:,} rows are broken, {number:,} of them so: "
+            f"{first}.{hint} Repair the log or {roles if guessed else self._where}"
             "; a larger share "
             f"than {typed('most-broken')} lets pass is taken for a wrong map."
         )

@@ -237,3 +237,8 @@ def test_the_command_lists_every_verb_once():
     paths = [*verbs()]
     assert len(paths) == len(set(paths))
     assert {path.split()[0] for path in paths} == set(cli.list_commands(click.Context(cli)))
+
+
+def test_a_path_is_not_called_a_number_because_python_may_give_a_dict_in_its_place():
+    (of_map,) = (one for one in command_of("data ingest clicks").params if one.name == "map")
+    assert of_map.make_metavar(click.Context(cli)) == "PATH"

@@ -274,6 +274,14 @@ def test_a_model_that_cannot_be_opened_takes_nothing_over(models, tmp_path):
         assert client.get("/search", params={"q": QUERY}).json() != before
 
 
+def test_a_body_without_its_type_is_answered_with_the_header_that_it_needs(client):
+    for content in (b'{"documents": []}', b"{bad"):
+        (said,) = client.post("/documents", content=content).json()["detail"]
+        assert said["msg"] == "the body is read with the header content-type: application/json"
+    (said,) = client.post("/documents", json={"documents": []}).json()["detail"]
+    assert "header" not in said["msg"]
+
+
 def raw(content):
     return {"content": content, "headers": {"content-type": "application/json"}}
 

@@ -220,3 +220,53 @@ def test_queries_and_documents_may_be_in_two_languages(tmp_path):
     names = open_collection(made.path)
     assert set(names.names("queries")["language"]) == {"ja"}
     assert set(names.names("documents")["language"]) == {"en"}
+
+
+def test_a_column_that_cannot_hold_the_values_of_another_is_not_called_swapped_with_it(tmp_path):
+    head = ["session", "query", "document", "position", "clicked", "timestamp"]
+    rows = [(f"s{n}", "old car", "d1", 1, 1, "05/01/2024 10:00") for n in range(30)]
+    pl.DataFrame(rows, head, orient="row").write_csv(tmp_path / "log.csv")
+    with pytest.raises(BadInput, match="is no time as expected") as refused:
+        ssi.read(tmp_path / "log.csv")
+    assert "swapped" not in str(refused.value)
+    swapped = [(f"s{n}", "old car", "d1", "2024-01-05", 1, 1 + n % 3) for n in range(30)]
+    pl.DataFrame(swapped, head, orient="row").write_csv(tmp_path / "log.csv")
+    with pytest.raises(BadInput, match="'timestamp' holds such values: are two columns swapped"):
+        ssi.read(tmp_path / "log.csv")
+
+
+def _said_of(path, caplog, **how):
+    caplog.clear()
+    made = ssi.read(path, source="clicks", **how)
+    return made.counts["columns"], [
+        line.getMessage() for line in caplog.records if "read" in line.getMessage()
+    ]
+
+
+def test_columns_that_a_guess_leaves_out_are_named_with_the_reason(tmp_path, caplog):
+    log = tmp_path / "log.csv"
+    head = ["session", "query", "document", "position", "clicked", "grade"]
+    rows = [(f"s{n}", f"words {n % 5}", f"d{n}", 1, n % 2, 2) for n in range(9)]
+    frame = pl.DataFrame(rows, head, orient="row")
+
+    frame.drop("session", "grade").write_csv(log)
+    columns, (said,) = _said_of(log, caplog)
+    assert "position" not in columns
+    assert "not read: position. A row without a session is about a pair" in said
+    assert said.endswith("columns={'session': 'NAME'}")
+    frame.drop("session", "grade").head(8).write_csv(log)
+    assert _said_of(log, caplog, columns={"position": ""})[1] == []
+
+    frame.write_csv(log)
+    columns, (said,) = _said_of(log, caplog)
+    assert "grade" not in columns
+    assert "not read: grade. A row with a session is one showing" in said
+    assert _said_of(log, caplog, columns={"session": "", "position": ""})[0]["grade"] == "grade"
+
+    frame.drop("clicked", "grade").write_csv(log)
+    columns, (said,) = _said_of(log, caplog)
+    assert "every row is read as a click, wherever it was shown, and 'position' is not read" in said
+    assert "position" not in columns
+
+    frame.drop("grade").write_csv(log)
+    assert _said_of(log, caplog)[1] == []

@@ -214,6 +214,16 @@ def test_a_collection_without_clicks_is_refused(tmp_path, corpus_dir):
         made(tmp_path, corpus_dir)
 
 
+def test_too_few_clicks_are_answered_with_another_split_than_theirs(tmp_path):
+    text = "session,user,query,document,clicked\ns,u,red,a,1\nt,v,hat,b,1\n"
+    (tmp_path / "log.csv").write_text(text)
+    few = ingest("clicks", tmp_path / "log.csv", tmp_path / "few").path
+    with pytest.raises(BadInput, match=r"when split by pairs\. .* split_seed=1"):
+        build_task(few, tmp_path / "task", relevant="click")
+    with pytest.raises(BadInput, match=r"when split by users\. .* split='pairs'"):
+        build_task(few, tmp_path / "task", relevant="click", split="users")
+
+
 def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
     first = build_task(clicks["all"], tmp_path / "task", relevant="click")
     assert build_task(clicks["all"], tmp_path / "task", relevant="click") == first

@@ -6,9 +6,12 @@ import shutil
 import polars as pl
 import pytest
 
+import ssi_core as ssi
 from ssi_core import store
 from ssi_core.corpus.language import guess_language
 from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import BadInput
+from tests import sources
 from tests.corpora import write_corpus
 from tests.guests.click_logs import logs
 
@@ -142,3 +145,17 @@ def test_a_guess_may_change_with_later_logs_and_is_that_of_all_texts(tmp_path):
         documents = pl.read_parquet(made.path / "documents" / "*.parquet")
         assert set(documents["language"]) == {language}, "an earlier artefact stays as it is"
     assert store.read(first.path, "collection").key == first.key
+
+
+def test_sides_that_are_guessed_to_differ_are_read_as_one_by_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
+    table = tmp_path / "docs.csv"
+    table.write_text(
+        "id,title\na,red кроссовки 鞋子 red\nb,hat шапка 帽子 hat\nc,car авто 车 car\n"
+    )
+    log = tmp_path / "log.csv"
+    log.write_text("query,document\n" + "".join(f"word{n} red,{'abc'[n % 3]}\n" for n in range(30)))
+    with pytest.raises(BadInput, match=r"texts in 2 languages .*\(language='any'\)"):
+        ssi.Task.of(sources.ingest("clicks", log, documents=table).path)
+    again = sources.ingest("clicks", log, documents=table, language="any")
+    assert ssi.Task.of(again.path).counts["pairs"]

@@ -319,6 +319,10 @@ def test_lines_that_are_no_json_and_unknown_objects_are_in_quarantine(log, shoes
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(BadInput, match=r"2 of 22 rows are broken.*broken\.ndjson, line 41"):
         ingest("ubi", [path], tmp_path / "out", documents=shoes)
+    first = tmp_path / "a.ndjson"  # nothing in it is broken, and it is not said to be
+    first.write_text("\n".join(bulk(LOG).splitlines()[:4]) + "\n")
+    with pytest.raises(BadInput, match=rf"^{tmp_path}: 2 of .* broken\.ndjson, line 41"):
+        ingest("ubi", [first, path], tmp_path / "out", documents=shoes)
     made = ingest("ubi", [path], tmp_path / "out", documents=shoes, most_broken=0.2)
     found = pl.read_csv(made.path / "quarantine.csv")
     assert dict(found.select("category", "line").rows()) == {"json": 41, "document_unknown": 42}

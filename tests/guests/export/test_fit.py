@@ -88,3 +88,35 @@ def test_what_visitors_did_becomes_a_ranking_of_an_engine(shop, call, tmp_path, 
                          "--force"]) == DONE  # fmt: skip
     printed = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in printed if str(tmp_path) not in line) <= 80
+
+
+def test_what_is_in_the_way_is_refused_before_the_training(table, call, tmp_path, monkeypatch):
+    def trained(*_, **__):
+        raise AssertionError("it was trained")
+
+    lucene, mine, model = tmp_path / "lucene", tmp_path / "mine", tmp_path / "model"
+    words = (table, "--defaults", "--budget", 2000, "--out", model)
+    assert call(*words, "--export", "lucene", lucene)[0] == DONE
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine")
+    monkeypatch.setattr("ssi_core.face.fit.fit", trained)
+    for places, code, said in (
+        (["--out", mine], REFUSED, "holds no model"),
+        (["--out", model, "--export", "qdrant", mine], REFUSED, "is not an artefact of ssi"),
+        (["--out", model, "--export", "qdrant", mine, "--force"], REFUSED, "is not an artefact"),
+        (["--out", model, "--export", "qdrant", lucene], REFUSED, "none to qdrant. Type --force"),
+        (["--out", model, "--export", "qdrant", model], USAGE, "a directory of their own"),
+    ):
+        done, value = call(table, *places)
+        assert (done, said in value["error"]["message"]) == (code, True), places
+
+
+def test_an_export_that_is_refused_after_the_training_says_where_the_model_is(
+    table, call, tmp_path
+):
+    words = (table, "--defaults", "--budget", 2000, "--out", tmp_path / "model")
+    assert call(*words, "--export", "lucene", tmp_path / "lucene")[0] == DONE
+    table.write_text(table.read_text() + '{"text": "a car of the moon"}\n')
+    code, value = call(*words, "--export", "lucene", tmp_path / "lucene")
+    assert code == REFUSED
+    assert value["error"]["message"].endswith(f"The model is in {tmp_path / 'model'} already.")

@@ -4,7 +4,8 @@
     python -m benchmarks.sites typed FOLDER --queries q.tsv --qrels r.tsv --out typed.json
 
 "pages" asks for every title, and for every heading, and looks for the page that has it: BM25 of ssi
-and of bm25s on the same tokens, BM25F, and the sum of BM25 over the fields. "typed" asks the judged
+and of bm25s on the same tokens, BM25F, the sum of BM25 over the fields, and what `auto` chooses on
+titles that are hidden in their pages. "typed" asks the judged
 queries, of which no setting knows: BM25 over the text, and over title and text, BM25F, `U'V + D`
 with its documented settings, and the model that `ssi fit` makes for a search box.
 """
@@ -25,6 +26,7 @@ import ssi_core as ssi
 from benchmarks.timing import peer
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.significance import paired_randomisation
+from ssi_core.face.estimator import Estimator
 from ssi_core.face.fit import search_model, search_task
 from ssi_core.files import write_result
 from ssi_core.models.bm25f import Bm25F
@@ -104,6 +106,9 @@ def pages(documents: ssi.Documents) -> dict[str, Any]:
         "bm25s": lambda queries: with_bm25s(documents, queries),
         "BM25F": _engine(ssi.Ranker("bm25f"), whole, documents),
         "sum of fields": _engine(ssi.Ranker("bm25f", combine="scores"), whole, documents),
+        "chosen on hidden titles": _engine(
+            ssi.SSI(auto=True, measure="mrr"), ssi.Task.of(documents, "self"), documents
+        ),
     }
     result: dict[str, Any] = {}
     for field in ("title", "headings"):
@@ -120,7 +125,7 @@ def pages(documents: ssi.Documents) -> dict[str, Any]:
 
 
 def _engine(
-    model: ssi.Ranker | ssi.BM25, task: ssi.Task, documents: ssi.Documents
+    model: Estimator, task: ssi.Task, documents: ssi.Documents
 ) -> Callable[[Mapping[str, str]], Run]:
     index = model.fit(task).index(documents)
     return lambda queries: searched(index, queries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
@@ -33,6 +33,7 @@ from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
+from ssi_core.serving.unknown_words import spelled_like, unknown_words
 from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 
@@ -147,11 +148,14 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         """Find documents for a text, best first, and summarise the first ones for it."""
         chosen = searcher(model)
         answer = await work.search(chosen, q, k, lang, popularity, related)
+        views = chosen.views(chosen.side_of(lang))
+        words = unknown_words(q, views)
+        unknown = await work(lambda: spelled_like(words, views)) if words else {}
         if summary is None:
-            return _results(answer)
+            return _results(answer, unknown)
         how: dict[str, Any] = {"concepts": concepts, "language": lang}
         quoted, answer = await work(lambda: summarise()(chosen, q, answer, summary, **how))
-        return _results(answer, quoted)
+        return _results(answer, unknown, quoted)
 
     @app.post("/match", response_model=schemas.Results)
     async def match(page: schemas.Page) -> Response:
@@ -195,11 +199,17 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         return schemas.Why(**asdict(reasons))
 
 
-def _results(answer: Answer, quoted: Summary | None = None) -> Response:
+def _results(
+    answer: Answer,
+    unknown: Mapping[str, str | None] | None = None,
+    quoted: Summary | None = None,
+) -> Response:
     """Write an answer once; what a handler returns otherwise is checked and copied before."""
     hits = [schemas.Found(**hit.shown()) for hit in answer.hits]
     summary = None if quoted is None else schemas.Summary(**asdict(quoted))
-    results = schemas.Results(results=hits, reason=answer.reason, summary=summary)
+    results = schemas.Results(
+        results=hits, reason=answer.reason, summary=summary, unknown=dict(unknown or {})
+    )
     return Response(results.model_dump_json(), media_type="application/json")
 
 

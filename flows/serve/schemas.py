@@ -119,11 +119,16 @@ class Summary(BaseModel):
 
 
 class Results(BaseModel):
-    """Hits, best first; ``reason`` says why there are none; ``summary`` if it was asked for."""
+    """Hits, best first; ``reason`` says why there are none; ``summary`` if it was asked for.
+
+    ``unknown`` has the words of the query that the model does not know, each with a known one that
+    is spelled like it, or null.
+    """
 
     results: list[Found]
     reason: str | None = None
     summary: Summary | None = None
+    unknown: dict[str, str | None] = {}
 
 
 class Neighbour(BaseModel):
@@ -206,8 +211,9 @@ class Change(BaseModel):
 class Why(BaseModel):
     """What keeps a document from the first k places, and a change that brings it there.
 
-    ``rank`` is null where the document shares nothing with the query, ``above`` and ``needed`` are
-    title and score of the document in place k, ``change`` is null where none is needed or found.
+    ``rank`` is null where the document shares nothing with the query, ``above``, ``place`` and
+    ``needed`` are title, place and score of the document in place k, or of the last before it,
+    ``change`` is null where none is needed or found.
     """
 
     id: str
@@ -216,6 +222,7 @@ class Why(BaseModel):
     score: float
     k: int
     above: str | None
+    place: int
     needed: float
     holding: list[WordGap]
     missing: list[str]

@@ -188,7 +188,8 @@ def _before(now: str, model: str) -> str:
         if change.done and change.version == now and change.how == "promotion" and change.before:
             return change.before
     raise BadInput(
-        f"version {now} of model {model!r} has no champion before it. Name a version (--to)."
+        f"version {now} of model {model!r} has no champion before it. Name a version: "
+        "--to-version VERSION."
     )
 
 

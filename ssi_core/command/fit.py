@@ -149,9 +149,10 @@ def fit(given: FitSettings) -> Outcome:
 
     PATH is a table, a folder of texts, a dump, a log of OpenSearch's UBI, a collection of 'ssi data
     ingest' or a task of 'ssi data features'. Documents with links give two models: one for a search
-    box, tested on held-out words of links (or on titles, if there are few), and one that finds
-    related documents. Judged queries (--queries, --qrels) replace the words of links; they are
-    divided into five folds. Clicks, and --query-type, give one model.
+    box, tested on held-out words of links, and one that finds related documents. If few links have
+    words, the search box is BM25F over all fields, and nothing is learned for it. Judged queries
+    (--queries, --qrels) replace the words of links; they are divided into five folds. Clicks, and
+    --query-type, give one model.
 
     The pairs are split into training, validation and test. The model learns from the first part,
     the second part chooses its settings, and the third part measures it beside the strongest model
@@ -205,6 +206,8 @@ def _value(fitted: Fit, out: Path) -> dict[str, Any]:
         "model": str(out),
         "index": str(out / "index"),
         "collection": None if documents is None else str(documents.path),
+        "read": None if documents is None else dict(documents.counts),
+        "skipped": None if documents is None else dict(documents.skipped),
         "task": str(fitted.task.path),
         "label": fitted.label,
         "verdict": fitted.verdict,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,10 @@ _BELOW = (0, 0, 0, 4)  # what is below a title begins as it does
 
 
 def outcome_of(
-    answer: Answer, summary: Summary | None = None, recall: float | None = None
+    answer: Answer,
+    summary: Summary | None = None,
+    recall: float | None = None,
+    unknown: Mapping[str, str | None] | None = None,
 ) -> Outcome:
     """Return an answer as JSON and as text, after its summary if it has one.
 
@@ -26,6 +30,8 @@ def outcome_of(
     ----------
     recall : float or None
         Of an approximate search, as measured.
+    unknown : mapping, optional
+        Words of the query that the model does not know, each with one that is spelled like it.
     """
     value: dict[str, object] = {"results": [asdict(hit) for hit in answer.hits]}
     if summary is not None:
@@ -34,12 +40,18 @@ def outcome_of(
         value["recall"] = recall
     if answer.reason is not None:
         value["reason"] = answer.reason
+    if unknown:
+        value["unknown"] = dict(unknown)
 
     def show(console: Console) -> None:
+        from ssi_core.face.show import shown
         from ssi_core.serving.nothing import nothing_found
 
         if answer.reason is not None:
             console.print(nothing_found(answer.reason))
+        for word, near in (unknown or {}).items():
+            like = f"; did you mean {near!r}?" if near else "."
+            console.print(shown(f"no text has the word {word!r}{like}"), markup=False)
         if summary is not None and answer.hits:
             show_summary(console, summary)
             console.print()

@@ -95,6 +95,7 @@ def search(given: SearchSettings) -> Outcome:
     if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
     from ssi_core.serving.summaries import summarise
+    from ssi_core.serving.unknown_words import spelled_like, unknown_words
 
     searcher = prepared(given.approximate, given.recall)(searcher_of(given.model, given.index))
     answer = searcher.search([given.text], given.k, given.language, popularity=given.popularity)[0]
@@ -108,4 +109,6 @@ def search(given: SearchSettings) -> Outcome:
             concepts=given.concepts,
             language=given.language,
         )
-    return outcome_of(answer, summary, recall=searcher.recall)
+    views = searcher.views(searcher.side_of(given.language))
+    unknown = spelled_like(unknown_words(given.text, views), views)
+    return outcome_of(answer, summary, searcher.recall, unknown)

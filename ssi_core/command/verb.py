@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -290,11 +291,21 @@ class Verbs(_Teaching, click.Group):
 
 def _print(outcome: Outcome, chosen: Settings, stdout: TextIO) -> None:
     if chosen.json:
-        print(shown(json.dumps(outcome.value, ensure_ascii=False, default=str)), file=stdout)
+        text = json.dumps(_numbered(outcome.value), ensure_ascii=False, default=str)
+        print(shown(text), file=stdout)
     else:
         from ssi_core.face.screen import Screen
 
         outcome.show(Screen(stdout))
+
+
+def _numbered(value: Any) -> Any:
+    """Return a value with None for NaN and infinity, which are no numbers of JSON."""
+    if isinstance(value, Mapping):
+        return {name: _numbered(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_numbered(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

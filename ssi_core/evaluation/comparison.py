@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,11 +74,15 @@ def paired_tests(
 
 
 def value_text(name: str, mean: float | None, error: float | None = None) -> str:
-    """Write a value and its error; a rank loss in per cent, without the sign."""
+    """Write a value and its error, which one query has not; a rank loss in per cent, no sign.
+
+    >>> value_text("map", 0.25, 0.01), value_text("map", 0.25, math.nan)
+    ('0.250 ±.010', '0.250')
+    """
     if mean is None:
         return ""
     text = digits(name, mean, like=mean)
-    if error is None:
+    if error is None or math.isnan(error):
         return text
     # ±.010: the zero before the point would cost the width that labels need.
     return f"{text} ±{digits(name, error, like=mean).removeprefix('0')}"

@@ -163,7 +163,8 @@ class Comparison:
 
     def _notes(self) -> list[str]:
         report = self.reports[self.baseline][0]
-        notes = [f"± standard error over {len(self._means[self.baseline])} queries."]
+        queries = len(self._means[self.baseline])
+        notes = [f"± standard error over {queries} queries." if queries > 1 else "1 query."]
         if len(self.reports) > 1:
             notes += [
                 f"* better, ° worse than {self.baseline} (paired randomisation test, Holm, "

@@ -125,6 +125,18 @@ class Documents:
         )
         return f"{number:,} documents{beside}; fields: {', '.join(fields)}"
 
+    @property
+    def account(self) -> str:
+        """Say in a few sentences what was read, in which language, and what was left out."""
+        said, language = [f"{self._what()}."], self.counts.get("language")
+        if language:
+            said.append(f"Language: {language}.")
+        skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
+        if skipped:
+            left = (f"{reason} {rows}" for reason, rows in facts_table(skipped))
+            said.append(f"Left out: {', '.join(left)}.")
+        return " ".join(said)
+
     def _first(self) -> tuple[list[str], list[list[str]]]:
         head = ["id", "title", "text"]
         first = open_collection(self.path).documents.select(head).head(_FIRST).fill_null("")
@@ -160,7 +172,8 @@ def read(
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
         or one that ``ssi data ingest`` has written; a dump of Wikipedia, or what else a source of
         ``ssi data ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a
-        list of mappings; or texts: a list, a Series or an array of str.
+        list of mappings; or texts: a list, a Series or an array of str, or a mapping of ids to
+        texts or rows.
     links : str
         Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
         link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
@@ -255,6 +268,8 @@ def read_source(name: str | None, settings: Mapping[str, Any], out: Path | None 
     from ssi_core.strict import faults
 
     if name is None:
+        if not settings:
+            raise TypeError("None, expected documents: files, a frame, or a list of texts")
         if "paths" not in settings:
             raise TypeError(f"{', '.join(settings)} go with a source. Name one: source='trec'")
         name = source_of(settings["paths"][0])

@@ -21,9 +21,11 @@ from ssi_core.face.estimator import Estimator
 from ssi_core.face.fit_cache import fit_once
 from ssi_core.face.fit_result import Fit
 from ssi_core.face.fit_tasks import (
+    asks_wordings,
     has_related,
     is_searched,
     opened,
+    reworded_task,
     search_task,
     task_of,
     with_judgements,
@@ -69,12 +71,13 @@ def fit(
     stays in the store: the same call again finds it there, and a training that was broken off goes
     on.
 
-    Documents and their links give two models: one for a search box, whose queries are the words of
-    links, where there are enough, and else titles; and one that finds related documents, trained on
-    the links. Both are measured beside the strongest model that learns nothing, chosen on
-    validation, on queries that no part of the choice has seen. Where there are judged queries, the
-    first model is trained and tested on these, in five folds. A log of clicks, and ``ask``, give
-    one model.
+    Documents and their links give two models: one for a search box, trained on the words of links,
+    and one that finds related documents, trained on the links. Both are measured beside the
+    strongest model that learns nothing, chosen on validation, on queries that no part of the choice
+    has seen. Where too few links have words, nothing says what people ask for, and the search box
+    is BM25F over all fields with its documented settings, measured on words of the texts. Where
+    there are judged queries, the first model is trained and tested on these, in five folds. A log
+    of clicks, and ``ask``, give one model.
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ def fit(
         source = opened(data, of_texts)
         if queries is not None:
             source = with_judgements(source, queries, qrels)
-    how = _How(auto, budget, measure, random_state, threads, clock)
+    how, is_plain = _How(auto, budget, measure, random_state, threads, clock), False
 
     def made(given: Mapping[str, Any]) -> Task:
         return with_stems(lambda stems: task_of(source, given, stems), stems, measure)
@@ -164,8 +167,10 @@ def fit(
         elif any(of_task.values()) or not is_searched(source):
             task = made(of_task)
         else:
-            task = with_stems(partial(search_task, source), stems, measure)
-    fitted = _fitted(task, source, how)
+            judge = partial(reworded_task, source)
+            task = with_stems(partial(search_task, source), stems, measure, judge=judge)
+            is_plain = not asks_wordings(task)
+    fitted = _plain(task, source, how) if is_plain else _fitted(task, source, how)
     if isinstance(source, Task) or any(of_task.values()) or not has_related(source):
         return fitted
     try:
@@ -187,6 +192,11 @@ class _How:
     threads: int
     clock: _Clock
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Return the means that are shown, the one that chooses first."""
+        return tuple(dict.fromkeys((self.measure, *_MEASURES)))
+
 
 def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     """Fit a model on a task, and compare it."""
@@ -202,9 +212,8 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
         rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
         baseline, label = title_of(base), title_of(model)
         rankers |= {baseline: base, label: base if label == baseline else model}
-        measures = tuple(dict.fromkeys((how.measure, *_MEASURES)))
         comparison = compare(
-            rankers, task, measures=measures, baseline=baseline, threads=how.threads
+            rankers, task, measures=how.measures, baseline=baseline, threads=how.threads
         )
     documents = source if isinstance(source, Documents) else None
     return Fit(task, model, comparison, label, documents, how.clock.seconds)
@@ -223,12 +232,26 @@ def _bm25f(measure: str) -> Ranker:
     return Ranker("bm25f", **vars(Bm25F.tuned(measure=measure)))
 
 
-def search_model(documents: Documents, *, budget: int | None = None) -> tuple[SSI, str]:
+def _plain(task: Task, source: Documents | Task, how: _How) -> Fit:
+    """Return BM25F with its documented settings, where nothing says what people ask for."""
+    with how.clock.stage("fit"):
+        model = fit_once(Ranker("bm25f"), task, threads=how.threads)
+    label = title_of(model)
+    with how.clock.stage("compare"):
+        comparison = compare({label: model}, task, measures=how.measures, threads=how.threads)
+    documents = source if isinstance(source, Documents) else None
+    return Fit(task, model, comparison, label, documents, how.clock.seconds)
+
+
+def search_model(documents: Documents, *, budget: int | None = None) -> tuple[Estimator, str]:
     """Return the model that answers what people type, and what it is called."""
-    model = SSI(auto=True, measure="mrr")
-    if budget is not None:
-        model.set_params(budget=budget)
-    fit_once(model, search_task(documents))
+    task = search_task(documents)
+    model: Estimator = Ranker("bm25f")
+    if asks_wordings(task):
+        model = SSI(auto=True, measure="mrr")
+        if budget is not None:
+            model.set_params(budget=budget)
+    fit_once(model, task)
     return model, title_of(model)
 
 

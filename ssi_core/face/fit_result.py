@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from ssi_core.evaluation.comparison import LEVEL
 from ssi_core.evaluation.measures import TITLES
 from ssi_core.face.compare import EITHER, Comparison
 from ssi_core.face.documents import Documents
+from ssi_core.face.estimator import Estimator
 from ssi_core.face.index import Index
-from ssi_core.face.models import SSI
+from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
 from ssi_core.models.choice.untrained import learns
@@ -31,11 +33,12 @@ class Fit:
     ----------
     task : Task
         Task that it was fitted on.
-    model : SSI
+    model : SSI or Ranker
         The fitted model.
     comparison : Comparison
         Measures on the test side of BM25F, of the strongest model that learns nothing, chosen on
-        validation (the baseline), and of the model.
+        validation (the baseline), and of the model; of BM25F alone where nothing says what people
+        ask for.
     label : str
         Name of the model in the comparison: "SSI" where it has learned from pairs, else what was
         chosen, such as "BM25F" or "LSI + BM25".
@@ -50,7 +53,7 @@ class Fit:
     """
 
     task: Task
-    model: SSI
+    model: Estimator
     comparison: Comparison
     label: str = "SSI"
     documents: Documents | None = None
@@ -60,7 +63,13 @@ class Fit:
     @property
     def choices(self) -> list[str]:
         """Return what was chosen, in words: once for each fold."""
-        return [one.facts.get("choice", repr(self.model)) for one in self.model.folds_]
+        otherwise = self.label if self._is_plain else repr(self.model)
+        return [one.facts.get("choice", otherwise) for one in self.model.folds_]
+
+    @property
+    def _is_plain(self) -> bool:
+        """Tell whether nothing said what people ask for, so that no choice was made."""
+        return not isinstance(self.model, SSI)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -80,6 +89,12 @@ class Fit:
     def reason(self) -> str:
         """Return in one sentence what was chosen, and why; of folds what was chosen in each."""
         several = Counter(self.choices)
+        if self._is_plain:
+            near = "" if self.related else " Related documents have the highest cosine of TF-IDF."
+            return (
+                "No clicks, judgements or enough words of links say what people ask for: "
+                f"{self.label} has its documented settings.{near}"
+            )
         if not self.facts:
             return f"Settings: {', '.join(several)}, the documented defaults."
         if len(self.choices) > 1:
@@ -129,7 +144,8 @@ class Fit:
     def index(self, out: str | Path | None = None) -> Index:
         """Return the index of the documents under the model.
 
-        Where there is a model of related documents, ``related`` of the index asks it.
+        Where there is a model of related documents, ``related`` of the index asks it; where BM25F
+        was not learned from anything, the cosine of TF-IDF.
 
         Parameters
         ----------
@@ -138,10 +154,18 @@ class Fit:
         """
         texts = self.task if self.documents is None else self.documents
         index = self.model.index(texts, out=out)
-        if self.related is None:
+        if self._neighbours is None:
             return index
         path = None if out is None else Path(out).parent / RELATED / "index"
-        return index.relating(self.related.model.index(texts, out=path))
+        return index.relating(self._neighbours.index(texts, out=path))
+
+    @cached_property
+    def _neighbours(self) -> Estimator | None:
+        """Return the model that finds related documents, where it is another one."""
+        if self.related is not None:
+            return self.related.model
+        # BM25 is for short queries: a whole document finds its like by the cosine.
+        return Ranker("tfidf").fit(self.task) if self._is_plain else None
 
     def save(self, directory: str | Path) -> Index:
         """Write the model and in it the index of the documents.
@@ -162,26 +186,34 @@ class Fit:
             The index, ready to be searched and exported.
         """
         self.model.save(directory)
-        if self.related is not None:
-            self.related.model.save(Path(directory) / RELATED)
+        if self._neighbours is not None:
+            self._neighbours.save(Path(directory) / RELATED)
         return self.index(Path(directory) / "index")
 
     def __str__(self) -> str:
-        parts = [self._part()]
+        parts = [] if self.documents is None else [_filled(self.documents.account)]
+        parts.append(self._part())
         if self.related is not None:
             parts.append(self.related._part())
         return "\n\n".join(parts)
 
     def _part(self) -> str:
         notes = (self.verdict, self.reason, self.words)
-        lines = (textwrap.fill(note, WIDTH) for note in notes)
-        return "\n".join([self.asked, str(self.comparison), *lines])
+        return "\n".join([self.asked, str(self.comparison), *map(_filled, notes)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        html = self.comparison.html(self.asked, self.verdict, self.reason, self.words)
-        return html if self.related is None else html + self.related._repr_html_()
+        read = () if self.documents is None else (self.documents.account,)
+        return self._html(*read) + ("" if self.related is None else self.related._html())
+
+    def _html(self, *notes: str) -> str:
+        """Return the table and what is said of it."""
+        return self.comparison.html(self.asked, self.verdict, self.reason, self.words, *notes)
+
+
+def _filled(note: str) -> str:
+    return textwrap.fill(note, WIDTH, break_on_hyphens=False)
 
 
 _ASKED = {

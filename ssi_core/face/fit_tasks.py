@@ -29,6 +29,8 @@ from ssi_core.views.names import COUNTS
 
 _ENOUGH = {"valid": 30, "test": 100}
 """Wordings of links on a side, without which titles are asked for."""
+_SPLITS = 50
+"""Splits of few documents that are tried: one in twenty is of validation."""
 _OF_TASK, _OF_MODEL = "task", "model"
 
 
@@ -47,8 +49,34 @@ def has_related(source: Documents) -> bool:
 def search_task(documents: Documents, stems: bool = False) -> Task:
     """Return a task whose queries are like those that people type.
 
-    They are the words of links, where enough of them are held out or more than titles, else titles,
-    else three words of a document.
+    They are the words of links, where enough of them are held out or more than titles, else three
+    words of a document. Titles are not among them: a document that is asked for its title hides it,
+    and so shows nothing of what titles are worth to a search.
+
+    Raises
+    ------
+    BadInput
+        There are too few documents for three sides.
+    """
+    with suppress(BadInput):
+        task = reworded_task(documents, stems)
+        if asks_wordings(task):
+            return task
+    for seed in range(_SPLITS):
+        with suppress(BadInput):
+            return Task.of(documents, "self", queries="words:3", stems=stems, split_seed=seed)
+    return Task.of(documents, "self", queries="words:3", stems=stems)
+
+
+def asks_wordings(task: Task) -> bool:
+    """Tell whether the queries of a task are the words of links."""
+    return bool(task.artefact.configuration["relevant"] == ANCHOR)
+
+
+def reworded_task(documents: Documents, stems: bool = False) -> Task:
+    """Return a task whose queries are words that people have chosen for a document.
+
+    They are the words of links, as of `search_task`, else titles, else three words of a document.
 
     Raises
     ------
@@ -71,26 +99,37 @@ def search_task(documents: Documents, stems: bool = False) -> Task:
     return titles
 
 
-def with_stems(make: Callable[[bool], Task], stems: bool | None, measure: str) -> Task:
+def with_stems(
+    make: Callable[[bool], Task],
+    stems: bool | None,
+    measure: str,
+    *,
+    judge: Callable[[bool], Task] | None = None,
+) -> Task:
     """Return a task of words or of stems; None: of stems if BM25F is clearly better on validation.
 
-    Judged queries in folds validate in one fold and test in another, so that there is no choice:
-    they are read as they are. So are texts without stems.
+    It is the validation of the tasks that ``judge`` makes, or else ``make``. Judged queries in
+    folds validate in one fold and test in another, so that there is no choice: they are read as
+    they are. So are texts without stems.
     """
     if stems is not None:
         return make(stems)
-    plain = make(False)
-    language = plain.data.documents.views[COUNTS].language
-    if len(plain.divisions) > 1 or stemmed(language) is None:
-        return plain
-    other = make(True)
-    values = []
-    for task in (plain, other):
+    judge = judge or make
+    try:
+        tasks, values = [judge(False)], []
+    except BadInput:  # too few documents: what is made says so, if it is too few as well
+        return make(False)
+    language = tasks[0].data.documents.views[COUNTS].language
+    if len(tasks[0].divisions) > 1 or stemmed(language) is None:
+        return tasks[0] if judge is make else make(False)
+    tasks.append(judge(True))
+    for task in tasks:
         words = Bm25F.tuned(measure=measure)
         validator = Validator(task.data, "valid", words.validation_queries)
         fitted = words.fit(task.data, np.random.default_rng(0))
         values.append(MEASURES[measure](validator.ranks(fitted)))
-    return other if is_clearly_higher(values[1], values[0]) else plain
+    chosen = is_clearly_higher(values[1], values[0])
+    return tasks[chosen] if judge is make else make(chosen)
 
 
 def with_judgements(

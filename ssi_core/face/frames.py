@@ -51,7 +51,7 @@ class Array(Protocol):
 
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | PandasFrame | Mapping[str, Any]
-"""A frame of polars or pandas, or a mapping of columns."""
+"""A frame of polars or pandas, a mapping of columns, or of ids to texts, rows or grades."""
 Rows: TypeAlias = str | Path | Frame | Iterable[Row] | Iterable[Sequence[Any]]
 """Rows of a table: a file, a frame, mappings, or tuples in the order of the columns."""
 Texts: TypeAlias = (
@@ -93,8 +93,8 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
     """
     if columns.get("id") == "":
         raise BadInput("documents: drop or rename the column of their ids if these are none.")
-    rows = list(rows_of(documents, "text"))
-    keys = dict.fromkeys(key for row in rows for key in row)
+    rows = _with_keys(rows_of(documents, "text"))
+    keys = rows[0] if rows else {}
     name = _column("id", columns, keys) or _column("url", columns, keys)
     if name is None:
         name = "id"
@@ -143,14 +143,22 @@ def write_links(links: Any, names: Sequence[str] | None, path: Path) -> None:
     write_rows(pairs, path)
 
 
+def _with_keys(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of which the first has the keys of all, for there they are looked for."""
+    listed = list(rows)
+    keys = dict.fromkeys(key for row in listed for key in row)
+    return [{**keys, **row} for row in listed[:1]] + listed[1:]
+
+
 def rows_of(data: Any, *names: str) -> Iterator[Row]:
     """Yield the rows of something as mappings.
 
     Parameters
     ----------
     data : object
-        A frame of polars or pandas, a mapping of columns, or a sequence or array of mappings, of
-        values (one name) or of tuples (several).
+        A frame of polars or pandas, a mapping of columns, of ids to texts or rows, or of queries to
+        the grades of documents; or a sequence or array of mappings, of values (one name) or of
+        tuples (several).
     names : sequence of str
         Names of the columns where the data has none.
 
@@ -166,7 +174,7 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
         yield from _of_columns({str(name): data[name].tolist() for name in data.columns})
     elif isinstance(data, Mapping):
-        yield from _of_columns(data)
+        yield from _of_mapping(data, names)
     elif not isinstance(data, Iterable) or isinstance(data, str | bytes):
         raise TypeError(
             f"{strict.cut(repr(data))}: expected a file, a frame, or a list of "
@@ -179,7 +187,31 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
             yield row if isinstance(row, Mapping) else _named(row, names, number)
 
 
-def _of_columns(columns: Mapping[str, Sequence[Any]]) -> Iterator[Row]:
+def _of_mapping(data: Mapping[str, Any], names: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of columns, of one row, or of what has ids for keys, as BEIR has it."""
+    by_id = names[-1] in ("text", "grade") and bool(data)
+    if by_id and all(isinstance(value, Mapping) for value in data.values()):
+        for name, value in data.items():
+            if len(names) > 2:
+                yield from (dict(zip(names, (name, *pair), strict=True)) for pair in value.items())
+            else:
+                yield {"id": name, **value}
+    elif by_id and all(isinstance(value, str) for value in data.values()):
+        rows = ({"id": name, names[-1]: value} for name, value in data.items())
+        yield from [data] if names[-1] in data else rows
+    else:
+        yield from _of_columns(data)
+
+
+def _of_columns(columns: Mapping[str, Any]) -> Iterator[Row]:
+    for name, values in columns.items():
+        if isinstance(values, str) or not hasattr(values, "__len__"):
+            raise BadInput(
+                f"{name}: {strict.cut(repr(values))} is no column. Give a list of values."
+            )
+    if len({len(values) for values in columns.values()}) > 1:
+        lengths = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
+        raise BadInput(f"columns of different lengths: {lengths}. Give each a value for each row.")
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(columns, values, strict=True))
 
@@ -195,19 +227,23 @@ def _named(row: Any, names: Sequence[str], number: int) -> Row:
 
 
 def write_rows(rows: Iterable[Row], path: Path) -> None:
-    """Write rows as JSON lines, without what is missing."""
+    """Write rows as JSON lines, without what is missing, but of the first, which has all keys."""
     with path.open("w", encoding="utf-8") as file:
-        for row in rows:
+        for number, row in enumerate(rows):
             values = {name: _plain(value) for name, value in row.items()}
-            kept = {name: value for name, value in values.items() if value is not None}
+            kept = {name: one for name, one in values.items() if one is not None or not number}
             file.write(json.dumps(kept, ensure_ascii=False) + "\n")
 
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it; None for what stands for a missing one.
 
+    Whole numbers have no point: pandas makes floats of the ids in a column that lacks one.
+
     >>> _plain(np.int64(3)), _plain(float("nan")), _plain(datetime.date(2024, 5, 1))
     (3, None, '2024-05-01T00:00:00+00:00')
+    >>> _plain(7.0), _plain(0.5)
+    (7, 0.5)
     """
     if isinstance(value, np.ndarray | pl.Series):
         value = value.tolist() if isinstance(value, np.ndarray) else value.to_list()
@@ -223,4 +259,6 @@ def _plain(value: Any) -> Any:
         if not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
         return (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, str | int | float) else str(value)

@@ -135,7 +135,7 @@ class Bm25F(Model):
         counts, short = _counts(task.documents)
         arrays = {
             "idf": self._idf(counts, short),
-            "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), 1e-9),
+            "mean_lengths": np.maximum(_lengths(counts, short).mean(axis=0), _NOTHING),
         }
         known = _OF_WORDS
         if self.reads_phrases and PHRASES in task.documents.views:
@@ -189,7 +189,7 @@ class Bm25F(Model):
         return {
             **(of_phrases if f"document {PHRASES}" in sizes else {}),
             "idf": ArraySpec("float32", (*fields, sizes[f"document {COUNTS}"]), least=0),
-            "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=1e-9),
+            "mean_lengths": ArraySpec("float64", (1 + len(SHORT),), least=_NOTHING),
             "settings": ArraySpec("float64", (len(_OF_WORDS),), least=0),
         }
 
@@ -304,7 +304,9 @@ def _weights_and_norms(
     short_b = {name: chosen["b_short"] for name in SHORT} | {ANCHORS: chosen["b_anchors"]}
     b = np.array([chosen["b"], *short_b.values()])
     weights = np.array([1.0, *(chosen[name] for name in SHORT)])
-    lengths = _lengths(counts, short) / fitted.arrays["mean_lengths"]
+    means = fitted.arrays["mean_lengths"]
+    # A field that was empty in all documents, such as titles that are asked, has no usual length.
+    lengths = np.where(means > _NOTHING, _lengths(counts, short) / means, 1)
     return weights, np.maximum(1 - b + b * lengths, 1e-9)
 
 

@@ -55,7 +55,7 @@ class ValidationHalves:
     learning : `Task`
         The task whose validation is the first half: a training that ends when validation no longer
         improves has not seen the second.
-    measure, threads : str and int
+    measure, queries, threads : str, int and int
         As they were given.
     """
 
@@ -67,7 +67,7 @@ class ValidationHalves:
             for half in (np.array_split(order, 2) if len(order) > 1 else [order, order])
         ]
         self.learning = halves[0]
-        self.measure, self.threads = measure, threads
+        self.measure, self.queries, self.threads = measure, queries, threads
         self._measure = MEASURES[measure]
         self._choosing, self._keeping = (
             Validator(half, "valid", queries, threads=threads) for half in halves
@@ -92,6 +92,13 @@ class ValidationHalves:
     def mean_unlearned(self, fit: Fitted) -> float:
         """Return the mean of a model that learns nothing from pairs."""
         return float(self._values(self._unlearned, fit).mean())
+
+    def is_clearly_above(self, first: Fitted, second: Fitted) -> bool:
+        """Tell the same as `is_clearly_higher` of two models that learn nothing from pairs.
+
+        They are measured on the queries of `mean_unlearned`.
+        """
+        return is_clearly_higher(*(self._values(self._unlearned, fit) for fit in (first, second)))
 
     def means_of_sums(
         self,

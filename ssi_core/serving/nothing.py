@@ -13,6 +13,7 @@ NOTHING_KNOWN = (
     "none of the query's words is one that the model knows (or all of them are in every document)"
 )
 NO_DOCUMENT = "no document of the index has a word of the query"
+NO_OTHER = "no other document of the index has a word of this one"
 
 _ADVICE = {
     NOTHING_KNOWN: "Check the spelling, or try other words; fit the model on texts that have them.",

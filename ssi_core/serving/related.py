@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssi_core.remedies import typed_call
+from ssi_core.serving.nothing import NO_OTHER
 from ssi_core.serving.searcher import Answer, Searcher, model_in, open_searcher
 from ssi_core.strict import whole
 from ssi_core.text.fields import OWN, join
@@ -65,4 +66,4 @@ def related_documents(searcher: Searcher, document: str, k: int = 10) -> Answer:
     query = join(**{name: fields[name] for name in OWN})
     answer = searcher.search([query], k + 1, marked=False)[0]
     hits = tuple(hit for hit in answer.hits if hit.id != part.ids[row])[:k]
-    return replace(answer, hits=hits)
+    return replace(answer, hits=hits, reason=None if hits else answer.reason or NO_OTHER)

@@ -82,6 +82,8 @@ class Why:
         Places that are asked for.
     above : str or None
         Title of the document in place k, or in the last place before that; None: there is none.
+    place : int
+        Place of that document; 0: there is none.
     needed : float
         Score of that document.
     holding : tuple of WordGap
@@ -100,6 +102,7 @@ class Why:
     score: float
     k: int
     above: str | None
+    place: int
     needed: float
     holding: tuple[WordGap, ...]
     missing: tuple[str, ...]
@@ -108,7 +111,12 @@ class Why:
     @property
     def gap(self) -> float:
         """Return what the score lacks to that of the document in place k."""
-        return 0.0 if self.rank is not None and self.rank <= self.k else self.needed - self.score
+        return 0.0 if self._is_there else self.needed - self.score
+
+    @property
+    def _is_there(self) -> bool:
+        """Tell whether the document is among the first k."""
+        return self.rank is not None and self.rank <= self.k
 
     def lines(self) -> list[str]:
         """Return all of it as sentences."""
@@ -116,9 +124,9 @@ class Why:
             said = [f"{self.title}: no place. It shares no word with the query."]
         else:
             said = [f"{self.title}: place {self.rank}, score {self.score:.4f}."]
-        if not self.gap:
+        if self._is_there:
             return [*said, f"It is among the first {self.k} already."]
-        said.append(f"{self.above} in place {self.k} has a score of {self.needed:.4f}.")
+        said.append(f"{self.above} in place {self.place} has a score of {self.needed:.4f}.")
         if self.holding:
             gaps = (f"{gap.word} ({gap.there:.3f} against {gap.here:.3f})" for gap in self.holding)
             said.append(f"Words that hold it above: {', '.join(gaps)}.")
@@ -178,7 +186,8 @@ def why(searcher: Searcher, query: str, document: str, k: int = 10) -> Why:
     here = [one for one in ranking if (one.part, one.row) == (number, row)]
     others = [one for one in ranking if (one.part, one.row) != (number, row)]
     rank = 1 + ranking.index(here[0]) if here else None
-    last = others[min(k, len(others)) - 1] if others else None
+    place = min(k, len(others))
+    last = others[place - 1] if place else None
     is_there = rank is not None and rank <= k
     return Why(
         part.ids[row],
@@ -187,6 +196,7 @@ def why(searcher: Searcher, query: str, document: str, k: int = 10) -> Why:
         here[0].score if here else 0.0,
         k,
         None if last is None else searcher.ranked[last.part].titles[last.row],
+        place,
         0.0 if last is None else last.score,
         () if is_there or last is None else case.holding(last),
         case.missing(),

@@ -99,10 +99,11 @@ class _Events:
             reading = replace(reading, queries=self._trained(rows))
         missing = [name for name, n in counts.items() if n == 0]
         if missing:
+            by_pairs = self.spec.split == "pairs"
+            otherwise = "" if by_pairs else f", or split it otherwise: {typed('split', 'pairs')}"
             raise BadInput(
                 f"{self.where}: of its clicks none is left for {', '.join(missing)} when split "
-                f"by {self.spec.split}. Ingest a longer log, or split it otherwise: "
-                f"{typed('split', 'pairs')}."
+                f"by {self.spec.split}. Ingest a longer log{otherwise}."
             )
         builder.counts["pairs"] = counts
         self._write_slates(rows, queries, exposure)

@@ -152,14 +152,14 @@ def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path, name, text, 
     assert str(caught.value) == f"{path}: {said}"
 
 
-def test_the_columns_are_those_of_the_first_hundred_objects(tmp_path):
+def test_the_columns_are_those_of_the_first_ten_thousand_objects(tmp_path):
     for name, text in (
-        ("a.json", json.dumps([{f"k{n}": 1} for n in range(102)])),
-        ("a.jsonl", "\n".join(json.dumps({f"k{n}": 1}) for n in range(102))),
+        ("a.json", json.dumps([{f"k{n}": 1} for n in range(10_002)])),
+        ("a.jsonl", "\n".join(json.dumps({f"k{n}": 1}) for n in range(10_002))),
     ):
         (tmp_path / name).write_text(text)
-        assert header_of(tmp_path / name) == [f"k{n}" for n in range(100)]
-    assert header_of(tmp_path / "a.json", TableForm(header=False))[-1] == "100"
+        assert header_of(tmp_path / name) == [f"k{n}" for n in range(10_000)]
+    assert header_of(tmp_path / "a.json", TableForm(header=False))[-1] == "10000"
 
 
 # --- parquet, as its own process reads it ---

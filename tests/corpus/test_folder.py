@@ -249,3 +249,29 @@ def test_dropped_keys_are_counted_and_the_page_stays(tmp_path):
 def test_a_folder_of_other_markup_alone_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no page is in it"):
         ingest("folder", write(tmp_path / "site", {"a.rst": "A\n="}), tmp_path / "out")
+
+
+def test_pages_in_other_encodings_are_read_where_their_bytes_tell_which(tmp_path, caplog):
+    written = {
+        "a.txt": "Caf\u00e9 und B\u00e4ume".encode("cp1252"),
+        "b.md": "# \u00c4pfel\n\nsind gr\u00fcn".encode("cp1252"),
+        "c.txt": "\ufeffZwei".encode("utf-16-le"),
+        "d.txt": "\ufeffDrei \u00e9t\u00e9".encode(),
+        "e.txt": "\u65e5\u672c\u8a9e\u306f".encode("shift_jis"),
+        "f.txt": "\u65e5\u672c\u8a9e\u306f".encode("shift_jis"),
+    }
+    for name, data in written.items():
+        (tmp_path / name).write_bytes(data)
+    artefact = ingest("folder", tmp_path, tmp_path.parent / "corpus")
+    documents = open_collection(artefact.path).documents.select("id", "title", "text").collect()
+    assert documents.rows() == [
+        ("a.txt", "a", "Caf\u00e9 und B\u00e4ume"),
+        ("b.md", "\u00c4pfel", "\u00c4pfel\nsind gr\u00fcn"),
+        ("c.txt", "c", "Zwei"),
+        ("d.txt", "d", "Drei \u00e9t\u00e9"),
+    ]
+    assert artefact.skipped["file_in_no_known_encoding"] == 2
+    (said,) = [one.getMessage() for one in caplog.records if "encoding" in one.getMessage()]
+    assert (
+        f"{tmp_path}: files left out, for their encoding cannot be told: 2, such as 'e.txt'" in said
+    )

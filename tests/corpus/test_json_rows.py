@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core.corpus.tables import json_rows
 from ssi_core.corpus.tables.form import TableForm
-from ssi_core.corpus.tables.reader import read_rows
+from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.types import BadInput
 
 COLUMNS = ["query", "label", "clicks"]
@@ -52,6 +52,19 @@ def test_an_array_is_read_in_blocks(tmp_path, monkeypatch):
     blocks = list(read_rows(path, dict(zip(COLUMNS, COLUMNS, strict=True))))
     assert [len(block) for block in blocks] == [2, 2, 1]
     assert pl.concat(blocks)["line"].to_list() == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_key_that_the_last_object_alone_has_is_a_column(tmp_path, monkeypatch, end):
+    monkeypatch.setattr("ssi_core.corpus.tables.lines.BLOCK_BYTES", 1 << 10)
+    path = tmp_path / "late.jsonl"
+    lines = [json.dumps({"query": "hay"})] * 200 + [json.dumps({"query": "oats", "label": "a"})]
+    path.write_text("\n".join(lines) + end)
+    assert header_of(path) == ["query", "label"]
+    found = read(path, each="", columns=["query", "label"])
+    assert found["label"].drop_nulls().to_list() == ["a"]
+    with pytest.raises(BadInput, match="no object has the key 'clicks'"):
+        read(path, each="", columns=["query", "clicks"])
 
 
 def test_what_is_no_row_has_its_reason(tmp_path):

@@ -251,7 +251,7 @@ def test_a_page_in_another_encoding_says_so(tmp_path):
             "latin-1"
         )
     )
-    (tmp_path / "a.md").write_bytes("café".encode("latin-1"))
+    (tmp_path / "a.md").write_bytes("日本語は".encode("shift_jis"))
     assert read_page(tmp_path / "a.html").text == "café"
     assert read_page(tmp_path / "a.md") is None
 

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,46 @@ def test_texts_are_numbered_from_0(kind):
     assert docs.links.rows() == [("0", "1")]
 
 
+@pytest.mark.parametrize(
+    "documents",
+    [
+        {"a": "a car", "b": "the moon"},
+        {"a": {"text": "a car"}, "b": {"text": "the moon"}},
+        {"id": ["a", "b"], "text": ["a car", "the moon"]},
+    ],
+    ids=["texts", "rows", "columns"],
+)
+def test_a_mapping_is_of_columns_or_of_ids(documents):
+    docs = ssi.read(documents, links=[("a", "b")])
+    assert docs.frame.select("id", "text").rows() == [("a", "a car"), ("b", "the moon")]
+    assert docs.links.rows() == [("a", "b")]
+
+
+def test_a_mapping_of_one_row_is_a_row():
+    assert ssi.read({"id": "a", "text": "a car"}).frame.select("id", "text").rows() == [
+        ("a", "a car")
+    ]
+
+
+def test_whole_numbers_name_a_document_whatever_pandas_makes_of_their_column():
+    texts = pd.DataFrame({"id": [1, 2, 3], "text": ["a car", "the moon", "a wheel"]})
+    links = pd.DataFrame({"from": [1, 2, 3], "to": [2, 3, None]})
+    assert links["to"].dtype == float
+    assert ssi.read(texts, links=links).links.rows() == [("1", "2"), ("2", "3")]
+
+
+@pytest.mark.parametrize(
+    "kind", [list, partial(pl.DataFrame, infer_schema_length=None), pd.DataFrame]
+)
+def test_a_column_counts_that_most_rows_lack(kind):
+    rows = [{"id": str(n), "text": f"word {n}", "title": None} for n in range(120)]
+    last = {"id": "last", "text": "a car", "title": "Car"}
+    if kind is list:
+        rows = [{name: row[name] for name in ("id", "text")} for row in rows]
+    docs = ssi.read(kind([*rows, last]))
+    assert docs.frame["title"].to_list()[-1] == "Car"
+
+
 def test_what_is_in_memory_counts_by_its_content(expected):
     first, again = ssi.read(ROWS, links=PAIRS), ssi.read(pl.DataFrame(ROWS), links=np.array(PAIRS))
     assert first.key == again.key != expected.key
@@ -128,6 +169,8 @@ def test_a_directory_is_what_it_holds(tmp_path, expected):
         (["a", "b"], [(0,)], "row 0: .0,. is no source and target"),
         (["a", "b"], sparse.eye_array(3), r"shape \(3, 3\) numbers documents, and these are 2"),
         ([], None, "empty"),
+        ({"id": ["a"], "text": ["a", "b"]}, None, "columns of different lengths: id 1, text 2"),
+        ({"id": 1, "text": 2}, None, "id: 1 is no column"),
     ],
 )
 def test_bad_input_is_named(documents, links, message):

@@ -9,7 +9,7 @@ import ssi_core as ssi
 from ssi_core.command.failures import BAD_INPUT, DONE
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.face.fit_tasks import with_stems
+from ssi_core.face.fit_tasks import with_judgements, with_stems
 from ssi_core.types import BadInput
 from tests.fielded import word
 
@@ -57,6 +57,9 @@ def test_queries_go_with_documents_that_are_read_already(folder):
     fitted = ssi.fit(docs, queries=queries, qrels=rows, auto=False, budget=500, ask="judgement")
     assert fitted.related is None
     assert fitted.task.artefact.configuration["relevant"] == "judgement"
+    grades = {name: {document: grade} for name, document, grade in rows}
+    again = with_judgements(docs, dict(queries.select("id", "query").iter_rows()), grades)
+    assert again.counts == fitted.documents.counts
     with pytest.raises(BadInput, match="a task is made already, and queries go with documents"):
         ssi.fit(fitted.task, queries=queries, qrels=rows)
 

@@ -120,5 +120,18 @@ def test_the_second_half_alone_tells_whether_a_model_is_clearly_higher(halves, m
     assert not halves.is_clearly_higher([1.0, 0.0], [0.0, 0.9])
 
 
+def test_models_that_learn_nothing_are_compared_on_all_queries_that_are_new_to_them(
+    halves, monkeypatch
+):
+    def values(validators, of_both):
+        assert validators == halves._unlearned
+        return np.array(of_both)
+
+    monkeypatch.setattr(halves, "_values", values)
+    assert len(halves._unlearned) == 1
+    assert halves.is_clearly_above([1.0, 0.5, 1.0], [0.5, 0.5, 0.4])
+    assert not halves.is_clearly_above([1.0, 0.0], [0.0, 0.9])
+
+
 def _first(task):
     return task.valid.rows[0, 0]

@@ -4,6 +4,7 @@ import pytest
 
 from ssi_core.serving.index import build_index
 from ssi_core.serving.live import Document, LiveSearcher
+from ssi_core.serving.nothing import NO_OTHER
 from ssi_core.serving.related import open_related, related_documents
 from ssi_core.types import BadInput
 from tests.serving.models import TEXTS, documents, random_models, write_parts
@@ -39,6 +40,14 @@ def test_the_document_is_the_query_and_no_result(place, name):
     assert [(hit.id, hit.score) for hit in found.hits] == others[:3]
     assert [(hit.marks, hit.fields) for hit in found.hits] == [((), ())] * 3
     assert [hit.snippet for hit in found.hits] == [TEXTS[int(hit.id[1:])] for hit in found.hits]
+
+
+def test_a_document_like_no_other_is_told_so(place):
+    live = LiveSearcher(open_related(place, place / "index"))
+    alone = live.drop([f"d{row}" for row in range(1, len(TEXTS))])
+
+    found = related_documents(alone, "d0")
+    assert (found.hits, found.reason) == ((), NO_OTHER)
 
 
 def test_without_a_model_of_related_documents_the_model_itself_answers(place, tmp_path):

@@ -76,6 +76,23 @@ def test_a_document_that_is_there_has_no_gap_and_needs_no_change(searchers):
     assert (found.rank, found.gap, found.holding, found.change) == (1, 0.0, (), None)
 
 
+def test_a_document_behind_one_of_its_own_score_is_not_there_yet(searchers):
+    same = [Document(id, id, "rocket rocket") for id in ("one", "two")]
+    found = why(LiveSearcher(searchers[0]).put(same), "rocket moon", "two", 1)
+
+    assert (found.rank, found.above, found.gap) == (2, "one", 0.0)
+    assert found.lines()[:2] == [
+        f"two: place 2, score {found.score:.4f}.",
+        f"one in place 1 has a score of {found.score:.4f}.",
+    ]
+
+
+def test_fewer_documents_than_places_are_not_said_to_fill_them(searchers):
+    found = why(searchers[0], "planet", "Automobile", 10)
+
+    assert found.lines()[1].startswith(f"{found.above} in place 3 has a score of")
+
+
 def test_a_document_without_a_word_of_the_query_has_no_rank(searchers):
     found = why(searchers[0], "planet", "Automobile", 1)
 
@@ -140,3 +157,11 @@ def test_what_cannot_be_asked_is_refused(searchers, tmp_path):
     build_index(fitted, documents(fitted.document_views), tmp_path / "bare", parents={})
     with pytest.raises(BadInput, match="keeps no texts"):
         why(Searcher(fitted, open_index(tmp_path / "bare")), "wheel", "Wheels")
+
+
+def test_fewer_documents_than_places_name_the_place_that_there_is(searchers):
+    found = why(searchers[0], "wheel", "Moon rocket", 10)
+
+    hits = searchers[0].search(["wheel"], 10)[0].hits
+    assert (found.place, found.above) == (len(hits), hits[-1].title)
+    assert f"in place {len(hits)} has" in " ".join(found.lines())

@@ -85,7 +85,7 @@ def build(building: Building, source: Judged, progress: Progress | None) -> None
 
 def _say(path: Path, some: int, of: int, what: str, names: pl.Series) -> None:
     if some:
-        _log.warning("%s: %d of %d %s, such as %s", path, some, of, what, _quoted(names))
+        _log.warning("%s: %d of %d %s, such as %s", path.stem, some, of, what, _quoted(names))
 
 
 def _quoted(names: pl.Series) -> str:

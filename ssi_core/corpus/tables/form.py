@@ -29,11 +29,12 @@ PACKED = (*inputs.PACKINGS, ".parquet")
 """Endings of files that are not plain text."""
 UTF_8, UTF_16, WINDOWS = "utf-8", "utf-16", "cp1252"
 SEPARATORS = (",", ";", "\t", "|")
+SAMPLE = 1 << 18
+"""Bytes that the guess is made of."""
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
             ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
 _UNPACKED = 8  # bytes of text of a byte of a packed file
-_SAMPLE = 1 << 18  # bytes that the guess is made of
 _RECORDS = 100
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NEIGHBOURS = 0.3  # share of the letters beyond ASCII that have such a neighbour
@@ -123,8 +124,8 @@ def written_as(path: Path, form: TableForm = GUESSED) -> Written:
     if kind == "parquet":
         return Written(kind, UTF_8, "")
     with inputs.open_input(path) as file:
-        start = file.read(_SAMPLE)
-    encoding = form.encoding or _encoding(path, start)
+        start = file.read(SAMPLE)
+    encoding = form.encoding or encoding_of(path, start)
     separator = form.separator or {"tsv": "\t", "csv": ""}.get(kind, ",")
     if kind == "csv" and not separator:
         separator = _separator(path, start.decode(encoding, errors="replace"))
@@ -137,7 +138,8 @@ def said_of(paths: Sequence[Path], form: TableForm = GUESSED) -> dict[str, str]:
     return {name: words for name, words in unusual.items() if words}
 
 
-def _encoding(path: Path, start: bytes) -> str:
+def encoding_of(path: Path, start: bytes) -> str:
+    """Return the encoding that the first bytes of a file tell; `BadInput` where they do not."""
     if start.startswith(_MARKS):
         return UTF_16
     if b"\0" in start:
@@ -145,7 +147,7 @@ def _encoding(path: Path, start: bytes) -> str:
             f"{path}: it has bytes of value 0, as UTF-16 without a mark has. Convert it: "
             f"iconv -f utf-16le -t utf-8 {path.name}"
         )
-    lines = start.split(b"\n")[: -1 if len(start) == _SAMPLE else None]
+    lines = start.split(b"\n")[: -1 if len(start) == SAMPLE else None]
     letters = [line for line in lines if not line.isascii()]
     broken = [line for line in letters if not _is_utf_8(line)]
     if 2 * len(broken) <= len(letters):

@@ -37,15 +37,15 @@ def read_json(
     """
     whole = is_array(path, written.encoding)
     blocks = _array(path, written) if whole else decoded_lines(path, written.encoding, after)
-    checked = after.bytes > 0
+    known: set[str] = set()
     for number, texts, wrong in blocks:
         rows, names = json_rows(enumerate(texts, number), roles, each)
-        if not checked and names:
-            for column in roles.values():
-                if column not in names:
-                    raise BadInput(f"{path}: no object has the key {instead(column, names)}")
-            checked = True
+        known |= names
         yield with_problems(rows, number, wrong, roles, written.encoding)
+    missing = [] if after.bytes or not known else [*dict.fromkeys(roles.values())]
+    for column in missing:
+        if column not in known:
+            raise BadInput(f"{path}: no object has the key {instead(column, known)}")
 
 
 def json_rows(

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
 _DAMAGED = "Restore the file, or give one that can be read to its end."
-_BEGINNING = 100  # objects whose keys are looked at
+_BEGINNING = 10_000  # objects whose keys are looked at
 
 
 def read_rows(
@@ -110,8 +111,10 @@ def _keys(path: Path, written: Written, form: TableForm) -> list[str]:
     if is_array(path, written.encoding):
         values = read_array(path, written.encoding)[:_BEGINNING]
     else:
-        _, lines, _ = next(decoded_lines(path, written.encoding, Place()))
-        values = [object_of(line) for line in lines[:_BEGINNING]]
+        lines = (
+            line for _, block, _ in decoded_lines(path, written.encoding, Place()) for line in block
+        )
+        values = [object_of(line) for line in islice(lines, _BEGINNING)]
     for value in values:
         any_line = True
         inner = value.get(form.each) if form.each and isinstance(value, dict) else None

@@ -7,6 +7,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from cmarkgfm.cmark import Options
 from ssi_core import store
 from ssi_core.corpus import inputs
 from ssi_core.corpus.earlier import Earlier, Kept, digest_of, open_earlier, report_taken
+from ssi_core.corpus.tables.form import SAMPLE, encoding_of
 from ssi_core.corpus.tree import files_below
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.corpus.web.front_matter import read_front_matter
@@ -112,7 +114,7 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
             names = pages[begin : begin + _ROWS]
             rows, known = _read(directory, names, earlier if isinstance(earlier, Earlier) else None)
             taken += known
-            skipped["file_not_utf8"] += len(names) - len(rows)
+            unread.extend(sorted({*names} - {*rows["id"]}))
             skipped["page_cut_where_nested_too_deep"] += rows.filter(pl.col("cut") != "").height
             for name, aliases, dropped in rows.select("id", "aliases", "dropped").iter_rows():
                 skipped["front_matter_key"] += int(dropped)
@@ -134,6 +136,7 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
             )
 
     lost: Counter[str] = Counter()
+    unread: list[str] = []
 
     def ends() -> Iterator[pl.DataFrame]:
         for part in sorted(read.glob("*.parquet")):
@@ -144,7 +147,9 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
     left_out = sum(n for name, n in skipped.items() if name.startswith("link_"))
     building.counts["links_found"] += left_out
     building.skipped.update(sorted((skipped + Counter()).items()))
+    building.skipped.update({"file_in_no_known_encoding": len(unread)} if unread else {})
     _tell_lost(building, directory, lost)
+    _tell_unread(directory, unread)
     report_taken(building, earlier, taken)
 
 
@@ -191,6 +196,17 @@ def _tell_lost(building: Building, directory: Path, lost: Counter[str]) -> None:
     )
 
 
+def _tell_unread(directory: Path, unread: Sequence[str]) -> None:
+    if unread:
+        _log.warning(
+            "%s: files left out, for their encoding cannot be told: %d, such as %r. Convert them: "
+            "iconv -f ENCODING -t utf-8",
+            directory,
+            len(unread),
+            unread[0],
+        )
+
+
 _log = logging.getLogger(__name__)
 _COLUMNS = ("title", "timestamp", "url", "headings", "aliases", "dropped", "cut", "links")
 _SCHEMA: dict[str, Any] = {
@@ -235,18 +251,24 @@ def _values(path: Path) -> tuple[str | None, ...] | None:
 
 
 def read_page(path: Path) -> Page | None:
-    """Read a page; None where it is neither UTF-8 nor says in which encoding it is."""
+    """Read a page; None where its encoding cannot be told."""
     data = _bytes(path)
     suffix = path.suffix.lower()
     if suffix in HTML:
         return read_html(data, path.stem)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    text = _decoded(path, data)
+    if text is None:
         return None
     if suffix in PLAIN:
         return Page(path.stem, text, ())
     return _of_markdown(text, path.stem, mdx=suffix == ".mdx")
+
+
+def _decoded(path: Path, data: bytes) -> str | None:
+    for encoding in ("utf-8-sig", None):
+        with suppress(BadInput, UnicodeDecodeError):
+            return data.decode(encoding or encoding_of(path, data[:SAMPLE]))
+    return None
 
 
 def _of_markdown(text: str, name: str, *, mdx: bool = False) -> Page:

@@ -24,7 +24,7 @@ from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.ranking import rank
 from ssi_core.face.documents import Documents
 from ssi_core.face.fit_cache import fit_once
-from ssi_core.face.fit_tasks import search_task
+from ssi_core.face.fit_tasks import reworded_task
 from ssi_core.face.models import Ranker
 from ssi_core.face.task import LATENT, Task
 from ssi_core.files import read_strings
@@ -208,7 +208,7 @@ def language_of(documents: Documents) -> str:
 
 def task_of(documents: Documents) -> Task:
     """Return the task of a search box, with the links and the names of pages to learn from."""
-    task = search_task(documents)
+    task = reworded_task(documents)
     asked = task.artefact.configuration
     with suppress(BadInput):  # too few links to learn from
         task = Task.of(documents, asked["relevant"], queries=asked["queries"], auxiliary=["link"])

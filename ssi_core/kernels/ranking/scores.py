@@ -136,7 +136,7 @@ def add_likelihoods(
 
 @part
 def insert(
-    column: NDArray[np.int32], value: NDArray[np.float32], c: int, score: np.float32
+    column: NDArray[np.integer], value: NDArray[np.floating], c: int, score: np.floating
 ) -> None:
     """Put a score that is above the last of a sorted list into it, behind those equal to it."""
     position = len(value) - 1

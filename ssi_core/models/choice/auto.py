@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,7 +38,13 @@ from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.beside_words import ONE_BY_ONE, learn_documented
 from ssi_core.models.choice.sums import best_sum, kind_of, parameters
 from ssi_core.models.choice.trials import Trials
-from ssi_core.models.choice.untrained import DIMENSIONS, LSI_VIEW, is_shared, strongest
+from ssi_core.models.choice.untrained import (
+    DIMENSIONS,
+    LSI_VIEW,
+    best_of_words,
+    is_shared,
+    strongest,
+)
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.own_words import wordings
 from ssi_core.models.in_degree import InDegree
@@ -91,6 +98,9 @@ class Auto(Model):
 
     What is returned is the model that was chosen; its facts say what was tried. A curve has all
     trainings, one after the other.
+    The diagonal is a weight for each word or one of the alphas, and ``W = D`` is among them. Of a
+    task with two vocabularies `Softmax` is tried first, and the diagonal reads translated words,
+    where the task has such a view.
 
     Parameters
     ----------
@@ -117,10 +127,7 @@ class Auto(Model):
         Shares of d- from the head of the diagonal's first order that are tried, beside none, where
         queries are no documents; 0 tries none. See `Bilinear`.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
-        Values that are tried; see `Bilinear`. A training is begun with the first ones, and one with
-        each other value in the place of a first. The diagonal is a weight for each word or one of
-        the alphas, and ``W = D`` is among them. Of a task with two vocabularies `Softmax` is tried
-        first, and the diagonal reads translated words, where the task has such a view.
+        Values that are tried, each beside the first ones of the others; see `Bilinear`.
     """
 
     name: ClassVar[str] = "auto"
@@ -258,8 +265,9 @@ class Auto(Model):
         if options.start is not None:
             raise UnfitStart("start: 'auto' begins anew; retrain the model that it chose")
         halves = self._halves(task, options)
+        as_alone = deepcopy(rng)  # the state in which the untrained models are chosen elsewhere
         seed = _seed(rng)
-        base, unlearned = strongest(task, self.words(task), halves, rng)
+        base, unlearned = strongest(task, self.words(task), halves, as_alone)
         facts: dict[str, Any] = {
             "measure": self.measure,
             "queries": list(halves.sizes),
@@ -288,7 +296,7 @@ class Auto(Model):
         task = halves.learning
         # A sum has no sums among its parts, and asks for one ranking of a query.
         single = [one for one in unlearned if not isinstance(one[0].model, Mixture | Rm3)]
-        words, _ = max(single, key=lambda one: one[1])
+        words = best_of_words(single, task, halves)
         documented: list[FittedModel] = []
         if self.documented and is_shared(task, LSI_VIEW):
             documented += [learn_documented(self.documented, halves, words, seed, options)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -39,7 +40,8 @@ class Untrained(Model):
 
     Cosines of words, BM25 (of the fields, where documents have them), a language model, RM3 where
     queries are no documents, LSI with words, and for links the number of links to a document: see
-    `untrained`. What is returned is the model that was chosen.
+    `untrained`. Where people type, BM25 of the fields is taken unless another is clearly better.
+    What is returned is the model that was chosen.
 
     Parameters
     ----------
@@ -182,9 +184,46 @@ def untrained(
 def strongest(
     task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
-    """Return the model of the highest mean, the first of equal ones, and all with their means."""
-    several = list(untrained(task, views, halves, rng))
-    return max(several, key=lambda one: one[1])[0], several
+    """Return the best model, by `best_of_words`, and all with their means."""
+    several = _remembered.measured(task, tuple(views), halves, rng)
+    return best_of_words(several, task, halves), several
+
+
+def best_of_words(
+    several: Sequence[tuple[FittedModel, float]], task: Task, halves: ValidationHalves
+) -> FittedModel:
+    """Return the model of the highest mean, the first of equal ones.
+
+    Where people type, it is `Bm25F` unless another is clearly higher: few queries tell little, and
+    of most other models titles are words of the text.
+    """
+    best = max(several, key=lambda one: one[1])[0]
+    of_fields = [fit for fit, _ in several if isinstance(fit.model, Bm25F)]
+    if task.same or not of_fields or best is of_fields[0]:
+        return best
+    return best if halves.is_clearly_above(best, of_fields[0]) else of_fields[0]
+
+
+class _Remembered:
+    """Models of `untrained` of the last task, for `Auto` and what it is compared with."""
+
+    def __init__(self) -> None:
+        self._last: tuple[list[Callable[[], object]], object, list[tuple[FittedModel, float]]]
+        self._last = [], None, []
+
+    def measured(
+        self, task: Task, views: tuple[str, ...], halves: ValidationHalves, rng: np.random.Generator
+    ) -> list[tuple[FittedModel, float]]:
+        read = task.queries, task.documents, task.train, task.valid
+        asked = views, halves.measure, halves.queries, rng.bit_generator.state
+        parts, before, several = self._last
+        if before != asked or any(of() is not one for of, one in zip(parts, read, strict=True)):
+            several = list(untrained(task, views, halves, rng))
+            self._last = [weakref.ref(one) for one in read], asked, several
+        return [(replace(fit, facts={**fit.facts}), mean) for fit, mean in several]
+
+
+_remembered = _Remembered()
 
 
 def _of_words(

@@ -62,6 +62,13 @@ def test_it_says_why_nothing_is_found(client):
     assert "none of the query's words" in found["reason"]
 
 
+def test_it_names_words_that_no_text_has(client):
+    found = client.get("/search", params={"q": "autmobile moon unheard"}).json()
+    assert found["unknown"] == {"autmobile": "automobile", "unheard": None}
+    assert found["results"]
+    assert client.get("/search", params={"q": "moon"}).json()["unknown"] == {}
+
+
 def test_it_takes_a_score_apart(client):
     hit = client.get("/search", params={"q": QUERY}).json()["results"][0]
     said = client.get("/explain", params={"q": QUERY, "document": hit["id"], "k": 2}).json()

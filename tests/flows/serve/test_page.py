@@ -129,6 +129,17 @@ def test_a_person_types_reads_and_asks_why(browser, address):
     assert not browser.errors
 
 
+def test_a_person_is_offered_the_word_that_was_meant(browser, address):
+    browser.open(f"{address}/?ui=en&q=autmobile%20moon")
+    browser.wait("document.querySelectorAll('section .word').length")
+    said = browser.run("document.querySelector('section .word').parentNode.textContent")
+    assert said == "No text has the word “autmobile”. Did you mean automobile"
+    browser.run("document.querySelector('section .word').click()")
+    browser.until(lambda: "q=automobile+moon" in browser.address(), "the address of what was meant")
+    browser.wait("!document.querySelectorAll('section:first-child .soft .word').length")
+    assert not browser.errors
+
+
 def test_a_person_asks_in_japanese_on_a_phone(browser, address):
     browser.size(390, 844, dark=True)
     browser.open(f"{address}/?ui=ja&lang=ja&q=京都の寺")

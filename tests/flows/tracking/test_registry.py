@@ -107,7 +107,7 @@ def test_rollback_goes_back_and_bars_what_it_left(name, runs):
     assert registry.rollback("it is bad", name).version == "2"
     assert registry.champions(registry.history(name)) == ["1", "2"]
     assert registry.rollback("so is this", name).version == "1"
-    with pytest.raises(BadInput, match="no champion before it"):
+    with pytest.raises(BadInput, match=r"before it\. Name a version: --to-version VERSION"):
         registry.rollback("and this", name)
     registry.promote("3", "it was good after all", name)
     assert registry.champions(registry.history(name)) == ["1", "3"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
+from ssi_core.kernels.ranking.scores import insert
 
 Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -155,19 +156,11 @@ def try_steps(
             first, last = start[i], start[i + 1]
             if last - first < k or ideal[first] == 0:
                 continue
-            held = 0
+            best[:] = -np.inf
             for row in range(first, last):
                 score = scores[row] + step * column[row]
-                if held == k and score <= best[k - 1]:
-                    continue
-                position = held if held < k else k - 1
-                while position > 0 and best[position - 1] < score:
-                    best[position] = best[position - 1]
-                    row_of[position] = row_of[position - 1]
-                    position -= 1
-                best[position] = score
-                row_of[position] = row
-                held = min(held + 1, k)
+                if score > best[k - 1]:
+                    insert(row_of, best, row, score)
             value = 0.0
             for position in range(k):
                 if gain[row_of[position]] > 0:

@@ -1,0 +1,55 @@
+"""Which of the models that learn nothing is taken."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from ssi_core.models.base import FitOptions
+from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.untrained import best_of_words, strongest
+from ssi_core.models.tfidf import TfIdf
+from ssi_core.selection.validation_halves import ValidationHalves
+from ssi_core.tasks.build import build_task
+from ssi_core.tasks.task import open_task
+from ssi_core.text.fields import FIELDS
+from tests.fielded import write_fielded
+
+pytestmark = pytest.mark.trains
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    place = write_fielded(tmp_path_factory.mktemp("fielded") / "collection", 60)
+    out = tmp_path_factory.mktemp("task") / "task"
+    build_task(place, out, relevant="self", queries="words:3", words="all", fields=FIELDS)
+    return open_task(out)
+
+
+def fit(model, task):
+    return model.learn(task, np.random.default_rng(0), FitOptions())
+
+
+@pytest.mark.parametrize("is_above", [True, False])
+def test_where_people_type_bm25f_stays_unless_another_is_clearly_above(task, monkeypatch, is_above):
+    monkeypatch.setattr(ValidationHalves, "is_clearly_above", lambda *_: is_above)
+    halves = ValidationHalves(task, "map", 10)
+    cosine, fields = fit(TfIdf("raw"), task), fit(Bm25F(), task)
+    several = [(cosine, 0.9), (fields, 0.8)]
+    assert best_of_words(several, task, halves) is (cosine if is_above else fields)
+    assert best_of_words(several[:1], task, halves) is cosine
+    of_documents = dataclasses.replace(task, queries=task.documents)
+    assert of_documents.same
+    assert best_of_words(several, of_documents, halves) is cosine
+
+
+def test_queries_of_unknown_words_leave_the_search_box_its_fields(task):
+    matrices = {name: 0 * rows for name, rows in task.queries.matrices.items()}
+    for rows in matrices.values():
+        rows.eliminate_zeros()
+    nothing = dataclasses.replace(task.queries, matrices=matrices)
+    asked = dataclasses.replace(task, queries=nothing)
+    halves = ValidationHalves(asked, "map", 10)
+    chosen, several = strongest(asked, ["raw"], halves, np.random.default_rng(0))
+    assert isinstance(several[0][0].model, TfIdf)
+    assert isinstance(chosen.model, Bm25F)

@@ -195,6 +195,11 @@ def imported(path: str, test: str) -> bool:
     return re.search(imports, (ROOT / test).read_text(encoding="utf-8")) is not None
 
 
+def is_compiled(path: str) -> bool:
+    """Return whether a file holds kernels: compiled, their lines are not seen to run."""
+    return "kernels/" in path or path.endswith("_kernels.py")
+
+
 def asked(mutant: Mutant, as_python: bool) -> list[str]:
     """Return the tests to ask: those of the room that run the line, over all, and elsewhere.
 
@@ -207,7 +212,7 @@ def asked(mutant: Mutant, as_python: bool) -> list[str]:
     everywhere = sorted((ROOT / "tests").rglob("test_*.py"))
     files = [test.relative_to(ROOT).as_posix() for test in everywhere]
     found = reach.tests_of(mutant.path, mutant.line, False)
-    if found is None or "/kernels/" in mutant.path:
+    if found is None or is_compiled(mutant.path):
         found, measured = found or set(), set()
     found |= {test for test in files if test not in measured and imported(mutant.path, test)}
     own = [test for test in reach.cheapest(found) if of_room(mutant.path, test)]
@@ -215,7 +220,7 @@ def asked(mutant: Mutant, as_python: bool) -> list[str]:
         own = [test for test in files if of_room(mutant.path, test)]
     likely = f"test_{Path(mutant.path).stem}.py"
     own.sort(key=lambda test: test.endswith(".py") and Path(test).name != likely)
-    if "/kernels/" in mutant.path:  # what imported it first is all that was seen of it
+    if is_compiled(mutant.path):  # what imported it first is all that was seen of it
         own += [test for test in files if of_room(mutant.path, test) and test not in own]
     overall = [test for test in OVER_ALL if test not in own]
     return [*own, *overall, *(test for test in reach.cheapest(found) if test not in own)]
@@ -357,7 +362,7 @@ def main() -> None:
         for mutant in track(drawn, "mutants", console=console):
             if mutant in last:
                 continue
-            kernel = asked(mutant, as_python=True) if "/kernels/" in mutant.path else []
+            kernel = asked(mutant, as_python=True) if is_compiled(mutant.path) else []
             result = fate(tree, mutant, kernel, chosen.seconds, True) if kernel else None
             if result is None or result.outcome != "found":
                 result = fate(tree, mutant, asked(mutant, False), chosen.seconds)

@@ -19,6 +19,7 @@ from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 
 _SAMPLE = 1000  # texts that the language is guessed from
+_TAG = r"(?i)</(p|div|span|a|b|strong|em|li|td|h[1-6])>"
 _AT_ONCE = 1_000_000  # links of a part
 _SOURCES = 100_000  # documents whose anchors are held at once
 _SHOWN = 3
@@ -90,11 +91,14 @@ def _write_documents(
     seen = pl.DataFrame(schema={"id": pl.String})
     named: list[list[pl.DataFrame]] = [[] for _ in names]
     texts: list[pl.Series] = []
+    unread: list[pl.Series] = []
     blocks = iter(documents)
     first = next(blocks, None)
     if first is not None and not language and "language" not in first.columns:
         language = guess_language(first["text"].drop_nulls().head(_SAMPLE))
         building.counts["language"] = f"{language} (guessed from the script of the texts)"
+    if first is not None:
+        _say_tags(first["text"].drop_nulls().head(_SAMPLE), where)
     with collection.text_writer(building.path) as writer:
         labelled = _Labels(building.path, labels)
         for block in chain([] if first is None else [first], blocks):
@@ -105,7 +109,11 @@ def _write_documents(
             for position, name in enumerate(names):
                 row = pl.int_range(writer.rows, writer.rows + len(kept), dtype=pl.Int32)
                 named[position].append(kept.select(name=pl.col(name), row=row))
-            writer.write(_documents(kept, language))
+            written = _documents(kept, language)
+            if "timestamp" in kept.columns:
+                times = kept["timestamp"].filter(written["timestamp"].is_null())
+                unread.append(times.filter((times.str.strip_chars() != "").fill_null(False)))
+            writer.write(written)
             labelled.write(kept)
         labelled.close()
     if not len(seen):
@@ -114,6 +122,12 @@ def _write_documents(
         raise BadInput(
             f"{where}: no document has an id and a text ({_told(skipped)}). Give documents that "
             f"have some, or say which columns they are in: {typed('column', {'text': 'NAME'})}"
+        )
+    if sum(map(len, unread)):
+        times = pl.concat(unread)
+        _log.warning(
+            "%s: %d timestamps are left out, as they are no ISO 8601, such as %r",
+            *(where.stem, len(times), times[0]),
         )
     building.counts["documents"] = len(seen)
     building.counts["documents_found"] = len(seen) + skipped.total()
@@ -124,6 +138,17 @@ def _write_documents(
     every = pl.concat(frame for frames in named for frame in frames)
     known = every.drop_nulls().unique("name", keep="first", maintain_order=True)
     return known.with_columns(id=seen["id"].gather(known["row"]))
+
+
+def _say_tags(texts: pl.Series, where: Path) -> None:
+    """Say in the log that texts are written in HTML, whose tags are words here."""
+    tagged = int(texts.str.contains(_TAG).sum())
+    if tagged > len(texts) / 2:
+        _log.warning(
+            "%s: %d of the first %d texts have HTML tags, which are read as words. Give texts "
+            "without tags, or a folder of HTML files.",
+            *(where.stem, tagged, len(texts)),
+        )
 
 
 def _kept(
@@ -142,6 +167,18 @@ def _kept(
     return once
 
 
+def _moment(time: pl.Expr) -> pl.Expr:
+    """Return what ISO 8601 says; without a zone it is UTC, without a time midnight."""
+    time = time.str.strip_chars()
+    zoned = time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC")
+    plain = (
+        time.str.to_datetime(form, strict=False, time_unit="us").dt.replace_time_zone("UTC")
+        for form in ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f")
+    )
+    day = time.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us", "UTC"))
+    return pl.coalesce(zoned, *plain, day)
+
+
 def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
     title, time, url, headings = (
         pl.col(name) if name in kept.columns else pl.lit(None, pl.String)
@@ -154,7 +191,7 @@ def _documents(kept: pl.DataFrame, language: str | None) -> pl.DataFrame:
             "id",
             title=pl.coalesce(pl.when(title.str.strip_chars() != "").then(title), beginning),
             language=code,
-            timestamp=time.str.to_datetime("%+", strict=False, time_unit="us", time_zone="UTC"),
+            timestamp=_moment(time),
             url=pl.when(url.str.strip_chars() != "").then(url.str.strip_chars()),
             text=pl.col("text"),
             headings=pl.when(headings.str.strip_chars() != "").then(headings),

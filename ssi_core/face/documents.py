@@ -173,7 +173,7 @@ def read(
         or one that ``ssi data ingest`` has written; a dump of Wikipedia, or what else a source of
         ``ssi data ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a
         list of mappings; or texts: a list, a Series or an array of str, or a mapping of ids to
-        texts or rows.
+        texts or rows. The names in an index of pandas are ids, too.
     links : str
         Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
         link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ssi_core.collection import LINK
+from ssi_core.collection import JUDGEMENT, LINK
 from ssi_core.evaluation.measures import measure_named
 from ssi_core.face import progress
 from ssi_core.face.compare import compare, title_of
@@ -37,6 +37,7 @@ from ssi_core.face.task import Task
 from ssi_core.garbage import Garbage
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.remedies import typed
 from ssi_core.strict import instead, nearest
 from ssi_core.tasks.kinds import Split
 from ssi_core.tasks.pairs import joined
@@ -147,6 +148,8 @@ def fit(
         for name in settings.keys() - known_settings():
             if nearest(name, arguments):
                 raise BadInput(f"fit: no argument {instead(name, arguments)}")
+    if queries is not None and ask not in (None, JUDGEMENT):
+        raise BadInput(f"{typed('query-type', ask)}: judged queries are not asked. Leave one out.")
     measure, clock = measure_named(measure, _MEASURES), _Clock()
     of_task = {"ask": ask, "auxiliary": auxiliary, "split": split, "judged": judged}
     of_texts = {"links": links, "texts": texts, **settings}

@@ -20,6 +20,7 @@ from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
 from ssi_core.models.choice.untrained import learns
+from ssi_core.tasks import kinds
 
 RELATED = "related"
 """Directory of the model of related documents, below that of the search."""
@@ -134,12 +135,15 @@ class Fit:
     def words(self) -> str:
         """Return how many words are known, and how many of them U and V have vectors for."""
         counts, views = self.task.counts, self.task.data.documents.views
+        hidden = ""
+        if self.task.artefact.configuration["queries"] == kinds.TITLES:
+            hidden = " Words that stand in titles alone are not among them, for these are hidden."
         latent = [len(views[name].words) for name in LATENT if name in views]
         learned = any(map(learns, self.label.split(EITHER)))
         if not (latent and learned):
-            return f"Words: {counts['words']:,}."
+            return f"Words: {counts['words']:,}.{hidden}"
         of_latent = f"; U and V have vectors for the {latent[0]:,} most frequent"
-        return f"Words: {counts['words']:,} in the exact part{of_latent}."
+        return f"Words: {counts['words']:,} in the exact part{of_latent}.{hidden}"
 
     def index(self, out: str | Path | None = None) -> Index:
         """Return the index of the documents under the model.

@@ -23,6 +23,7 @@ from ssi_core.held import held_in
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.remedies import spelled, typed
 from ssi_core.tasks.kinds import fields_of, only_relevant
+from ssi_core.tasks.names import NoSide
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.types import BadInput
 from ssi_core.views.names import COUNTS
@@ -65,7 +66,13 @@ def search_task(documents: Documents, stems: bool = False) -> Task:
     for seed in range(_SPLITS):
         with suppress(BadInput):
             return Task.of(documents, "self", queries="words:3", stems=stems, split_seed=seed)
-    return Task.of(documents, "self", queries="words:3", stems=stems)
+    try:
+        return Task.of(documents, "self", queries="words:3", stems=stems)
+    except NoSide:
+        raise BadInput(
+            f"{documents.path}: its {len(documents):,} documents are too few, or too much alike, "
+            "to hold some of them out for a test. Give more documents."
+        ) from None
 
 
 def asks_wordings(task: Task) -> bool:

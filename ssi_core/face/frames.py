@@ -172,7 +172,8 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
     if isinstance(data, pl.DataFrame):
         yield from data.iter_rows(named=True)
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
-        yield from _of_columns({str(name): data[name].tolist() for name in data.columns})
+        columns = {str(name): data[name].tolist() for name in data.columns}
+        yield from _of_columns(_with_index(data, columns))
     elif isinstance(data, Mapping):
         yield from _of_mapping(data, names)
     elif not isinstance(data, Iterable) or isinstance(data, str | bytes):
@@ -181,10 +182,28 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
             f"{' and '.join(names)}"
         )
     else:
-        if isinstance(data, np.ndarray) or hasattr(data, "to_list"):
+        if names[-1] == "text" and _names_rows(data):
+            ids = zip(data.index.tolist(), data.tolist(), strict=True)  # type: ignore[attr-defined]
+            data = [{"id": name, "text": text} for name, text in ids]
+        elif isinstance(data, np.ndarray) or hasattr(data, "to_list"):
             data = data.tolist() if hasattr(data, "tolist") else data.to_list()
         for number, row in enumerate(data):
             yield row if isinstance(row, Mapping) else _named(row, names, number)
+
+
+def _with_index(data: Any, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the columns of a frame of pandas, and its index where that is one, too."""
+    name = getattr(data.index, "name", None)
+    if name is None:
+        name = "id" if _names_rows(data) else None
+    return (
+        columns if name is None or name in columns else {str(name): data.index.tolist(), **columns}
+    )
+
+
+def _names_rows(data: Any) -> bool:
+    """Tell whether something of pandas has names for its rows, and not their numbers."""
+    return getattr(getattr(data, "index", None), "inferred_type", "") == "string"
 
 
 def _of_mapping(data: Mapping[str, Any], names: Sequence[str]) -> Iterator[Row]:

@@ -358,9 +358,9 @@ class Index:
 
 def _is_of(artefact: store.Artefact, parents: Mapping[str, str], storage: Storage) -> bool:
     """Tell whether an index is of these parents, with fields, and with numbers of this storage."""
-    has = artefact.configuration
-    of = has.get("fields"), has.get("storage", "float32")
-    return (artefact.parents, *of) == (parents, True, storage)
+    said = ("fields", "storage")
+    has = {name: value for name, value in artefact.configuration.items() if name in said}
+    return (artefact.parents, has) == (parents, stored(storage))
 
 
 def _read_by(fitted: FittedModel, docs: Documents) -> types.Texts:

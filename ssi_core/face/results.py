@@ -46,6 +46,9 @@ class Results:
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]
+
     def __repr__(self) -> str:
         return text_table(*self._table(), left=2) if self.hits else nothing_found(self.reason)
 

@@ -45,7 +45,13 @@ from ssi_core.tasks.keywords import write_keyword_queries
 from ssi_core.tasks.kinds import ANCHOR, ANCHORS, JUDGEMENT, LINK, SELF, TITLES, words_of
 from ssi_core.tasks.layout import AUXILIARY, COLD, MATRICES, PAIRS
 from ssi_core.tasks.links import links_of
-from ssi_core.tasks.names import anchors_of, titles_of, write_name_queries, write_names
+from ssi_core.tasks.names import (
+    anchors_of,
+    side_of_sources,
+    titles_of,
+    write_name_queries,
+    write_names,
+)
 from ssi_core.tasks.pairs import keys, load_pairs, write_pairs
 from ssi_core.tasks.queries import load_exclude, load_queries
 from ssi_core.tasks.reading import language_of
@@ -56,7 +62,6 @@ from ssi_core.tasks.split import (
     TRAIN,
     VALID,
     Splits,
-    side_of_documents,
     side_of_rows,
 )
 from ssi_core.tasks.task_builder import Names, TaskBuilder
@@ -192,7 +197,7 @@ class _Divided:
     def documents(self) -> Splits:
         """Side of each document; none of a cold one."""
         builder = self.builder
-        sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
+        sides = side_of_sources(builder)
         if builder.spec.cold:
             sides[load_array(builder.path / COLD)] = NO_SIDE
         return sides

@@ -99,11 +99,12 @@ class _Events:
             reading = replace(reading, queries=self._trained(rows))
         missing = [name for name, n in counts.items() if n == 0]
         if missing:
-            by_pairs = self.spec.split == "pairs"
-            otherwise = "" if by_pairs else f", or split it otherwise: {typed('split', 'pairs')}"
+            otherwise = typed("split", "pairs")
+            if self.spec.split == "pairs":
+                otherwise = typed("split-seed", self.spec.split_seed + 1)
             raise BadInput(
                 f"{self.where}: of its clicks none is left for {', '.join(missing)} when split "
-                f"by {self.spec.split}. Ingest a longer log{otherwise}."
+                f"by {self.spec.split}. Ingest a longer log, or split it otherwise: {otherwise}."
             )
         builder.counts["pairs"] = counts
         self._write_slates(rows, queries, exposure)

@@ -126,8 +126,8 @@ def write_judged(builder: TaskBuilder, view: TextView) -> dict[str, Any]:
     given = spec.split == "given"
     if not given and len(judged_queries) < FOLDS:
         raise BadInput(
-            f"{where}: {len(judged_queries)} of its queries are judged, and {FOLDS} folds need as "
-            "many."
+            f"{where}: {len(judged_queries)} of its queries have a relevant document, and {FOLDS} "
+            "folds need as many. Judge more queries."
         )
     rows = numbered.select("q", "d").to_numpy().astype(np.int32)
     (path / PAIRS).mkdir()

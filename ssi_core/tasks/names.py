@@ -35,12 +35,13 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import ANCHOR, INGEST, has_title
 from ssi_core.remedies import typed
+from ssi_core.tasks.kinds import SELF
 from ssi_core.tasks.layout import ANCHORED, PAIRS
 from ssi_core.tasks.pairs import write_pairs
 from ssi_core.tasks.queries import write_exclude, write_queries
 from ssi_core.tasks.reading import language_of
 from ssi_core.tasks.slates import write_pairs_of
-from ssi_core.tasks.split import SPLITS, TRAIN, side_of_documents
+from ssi_core.tasks.split import SPLITS, TRAIN, Splits, side_of_documents
 from ssi_core.tasks.task_builder import Names, Reading, TaskBuilder
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
@@ -49,6 +50,12 @@ from ssi_core.views.text_view import TextView
 from ssi_core.views.tfidf import Weighting
 
 _AT_ONCE = 16_384
+_FEW_TITLES = 20
+"""Titles that leave a side without one where documents are split by them: one in 20 validates."""
+
+
+class NoSide(BadInput):
+    """Raised when a split leaves no query on a side."""
 
 
 def write_anchors(builder: TaskBuilder) -> Reading:
@@ -78,13 +85,26 @@ def write_self(builder: TaskBuilder) -> Reading:
     """Write the pairs of a document with its names, or with itself where words are drawn of it."""
     if builder.spec.query_words is None:
         return _write(builder, titles_of(builder, builder.skipped))
-    sides = side_of_documents(builder.documents["title"], seed=builder.spec.split_seed)
+    sides = side_of_sources(builder)
     rows = np.arange(len(builder.documents), dtype=np.int32)
     pairs = write_pairs(builder.path / PAIRS, np.column_stack([rows, rows]), sides)
     _require_all_sides(builder, pairs)
     builder.counts["pairs"] = pairs
     builder.write_pools()
     return Reading.of_all(builder)
+
+
+def side_of_sources(builder: TaskBuilder) -> Splits:
+    """Return the side of each document by its title.
+
+    Where its words are the query and a few titles are those of all, it is by the id.
+    """
+    titles, spec = builder.documents["title"], builder.spec
+    several = titles.n_unique()
+    alike = several < _FEW_TITLES and 2 * several < len(titles)
+    drawn = spec.relevant == SELF and spec.query_words
+    names = builder.documents["id"] if alike and drawn else titles
+    return side_of_documents(names, seed=spec.split_seed)
 
 
 def write_name_queries(builder: TaskBuilder, path: Path, names: Names, view: TextView) -> None:
@@ -245,7 +265,7 @@ def _rows(names: pl.Series, keys: pl.Series) -> Int32:
 
 def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:
     if missing := [side for side, count in pairs.items() if not count]:
-        raise BadInput(
+        raise NoSide(
             f"{builder.collection.path}: of its {sum(pairs.values())} pairs of a query and a "
             f"document none is left for {', '.join(missing)}. Ingest more documents, or split "
             f"otherwise: {typed('split-seed', builder.spec.split_seed + 1)}."

@@ -120,6 +120,52 @@ def test_lists_of_links_in_parquet_are_read(tmp_path):
     assert ends == {("1", "2"), ("1", "3")}
 
 
+def test_whole_numbers_of_parquet_are_ids_without_a_point(tmp_path):
+    pl.DataFrame({"id": [1, 2, 3], "text": ["one", "two", "three"]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    ends = pl.DataFrame({"source": [1.0, 2.0, 2.5, None], "target": [2, 3, 1, 1]})
+    ends.write_parquet(tmp_path / "l.parquet")
+    links = [tmp_path / "l.parquet"]
+    artefact = ingest("table", [tmp_path / "a.parquet"], tmp_path / "out", links=links)
+    assert read(artefact)[1] == {("1", "2"), ("2", "3")}
+    assert artefact.skipped["link_source_is_no_document"] == 2
+
+
+def test_columns_of_a_later_table_that_the_first_lacks_are_named(tmp_path, caplog):
+    write_lines(tmp_path / "a.jsonl", [{"id": "a", "text": "one"}])
+    write_lines(tmp_path / "b.jsonl", [{"id": "b", "text": "two", "title": "Two", "more": 1}])
+    ingest("table", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "out")
+    assert "b.jsonl: not read: title, a column that a.jsonl" in caplog.text
+
+
+def test_times_are_iso_8601_with_or_without_a_zone_and_others_are_told(tmp_path, caplog):
+    times = [
+        "2024-05-01",
+        "2024-05-01T10:00:00",
+        " 2024-05-01 10:00:00.5",
+        "2024-05-01T12:00:00+02:00",
+    ]
+    rows = [{"id": str(n), "text": "x", "date": time} for n, time in enumerate(times)]
+    rows += [{"id": "German", "text": "x", "date": "01.05.2024"}, {"id": "no", "text": "x"}]
+    write_lines(tmp_path / "a.jsonl", rows)
+    found = read(ingest("table", [tmp_path / "a.jsonl"], tmp_path / "out"))[0]["timestamp"]
+    moments = [time and time.isoformat().removesuffix("+00:00")[11:] for time in found]
+    assert moments == ["00:00:00", "10:00:00", "10:00:00.500000", "10:00:00", None, None]
+    assert (
+        "a: 1 timestamps are left out, as they are no ISO 8601, such as '01.05.2024'" in caplog.text
+    )
+
+
+@pytest.mark.parametrize("tagged", [2, 1])
+def test_tags_in_most_texts_of_a_table_are_told(tmp_path, caplog, tagged):
+    texts = ["<p>one</p>"] * tagged + ["two < 3", "four"][: 3 - tagged]
+    write_lines(tmp_path / "a.jsonl", [{"id": str(n), "text": t} for n, t in enumerate(texts)])
+    ingest("table", [tmp_path / "a.jsonl"], tmp_path / "out")
+    told = "a: 2 of the first 3 texts have HTML tags, which are read as words" in caplog.text
+    assert told == (tagged == 2)
+
+
 def test_columns_are_declared_where_the_guess_is_wrong(tmp_path):
     path = write_lines(tmp_path / "a.jsonl", [{"nr": 7, "words": "one"}, {"nr": 8, "words": "two"}])
     with pytest.raises(BadInput, match=r"which column is the text\? Its columns are: nr, words"):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import click
 import pytest
+from pydantic import ValidationError
 
 import ssi_core
 from flows.sources import settings_of
@@ -237,3 +238,18 @@ def test_one_name_may_be_a_number_in_one_source_and_a_path_in_another():
     assert settings(source="sample-clicks", documents=2000).chosen().documents == 2000
     given = {"source": "clicks", "paths": ["log.csv"], "map": "map.toml"}
     assert settings(**given, documents="ads.tsv").chosen().documents == Path("ads.tsv")
+
+
+def test_a_source_takes_as_many_files_as_it_says():
+    class Two(Source):
+        paths: tuple[Path, ...] = files("FILES", "Files", most=2)
+
+    class Any(Source):
+        paths: tuple[Path, ...] = files("FILES", "Files", least=0)
+
+    assert Any().paths == ()
+    assert Any(paths=["a", "b", "c"]).paths == (Path("a"), Path("b"), Path("c"))
+    assert Two(paths="a").paths == (Path("a"),)
+    for wrong in ({}, {"paths": []}, {"paths": ["a", "b", "c"]}):
+        with pytest.raises(ValidationError, match="paths"):
+            Two(**wrong)

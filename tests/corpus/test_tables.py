@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ssi_core.collection import open_collection
-from ssi_core.corpus.tables.form import TableForm, said_of, written_as
+from ssi_core.corpus.tables.form import TableForm, said_of, text_bytes, written_as
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.types import BadInput
 from tests.sources import ingest
@@ -145,3 +145,13 @@ def test_columns_are_declared_for_every_kind_of_table(tmp_path):
     assert judged.counts["judgements"] == 1
     with pytest.raises(BadInput, match=r"no column for the .*columns=\{'(text|id)': 'NAME'\}"):
         ingest("judged", made.path, tmp_path / "none", **files)
+
+
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [("a.csv", 1), ("a.jsonl", 1), ("a.csv.gz", 8), ("a.jsonl.bz2", 8), ("a.parquet", 8)],
+)
+def test_a_packed_file_is_taken_for_eight_times_its_bytes_of_text(name, times, tmp_path):
+    (tmp_path / name).write_bytes(bytes(100))
+    (tmp_path / "b.tsv").write_bytes(bytes(7))
+    assert text_bytes([tmp_path / name, tmp_path / "b.tsv"]) == 100 * times + 7

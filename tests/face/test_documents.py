@@ -101,6 +101,27 @@ def test_a_mapping_is_of_columns_or_of_ids(documents):
     assert docs.links.rows() == [("a", "b")]
 
 
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pd.DataFrame({"docno": ["a", "b"], "text": ["a car", "the moon"]}).set_index("docno"),
+        pd.DataFrame({"text": ["a car", "the moon"]}, index=["a", "b"]),
+        pd.Series({"a": "a car", "b": "the moon"}),
+    ],
+    ids=["named", "frame", "series"],
+)
+def test_an_index_of_pandas_names_documents(documents):
+    assert ssi.read(documents).frame["id"].to_list() == ["a", "b"]
+
+
+def test_numbers_of_rows_are_no_names():
+    frame = pd.DataFrame({"text": ["a car", "nothing", "the moon"]})
+    kept = frame[frame["text"] != "nothing"]
+    assert ssi.read(kept).frame["id"].to_list() == ["0", "1"]
+    named = frame.assign(id=["a", "b", "c"]).set_index("id", drop=False)
+    assert ssi.read(named).frame["id"].to_list() == ["a", "b", "c"]
+
+
 def test_a_mapping_of_one_row_is_a_row():
     assert ssi.read({"id": "a", "text": "a car"}).frame.select("id", "text").rows() == [
         ("a", "a car")
@@ -182,6 +203,15 @@ def test_documents_show_themselves(expected):
     assert len(expected) == 3
     assert "documents found" in repr(expected)
     assert "<td" in expected._repr_html_()
+
+
+def test_the_first_three_documents_are_shown_with_the_beginnings_of_their_texts():
+    whole, longer = "x" * 157 + " ab", "y" * 157 + " abc"
+    shown = ssi.read([whole, longer, "a car", "the moon"])._repr_html_()
+    assert f">{whole}<" in shown
+    assert f">{'y' * 157}…<" in shown
+    assert ">a car<" in shown
+    assert "the moon" not in shown
 
 
 def test_documents_without_a_link_offer_none(expected):

@@ -255,6 +255,19 @@ def test_a_place_that_holds_another_index_is_left_alone(docs, task, tmp_path):
         ssi.TfIdf().fit(task).index(docs, out=tmp_path / "index")
 
 
+def test_an_index_is_made_once_for_each_kind_of_numbers(docs, task, tmp_path, monkeypatch):
+    """The second time it is opened; with numbers of another kind it would be another one."""
+    model = ssi.BM25().fit(task)
+    index = model.index(docs, out=tmp_path / "index")
+    made = []
+    monkeypatch.setattr("ssi_core.face.index.build_index", lambda *given, **how: made.append(how))
+    again = model.index(docs, out=tmp_path / "index")
+    assert made == []
+    assert [hit.id for hit in again.search("boats1")] == [hit.id for hit in index.search("boats1")]
+    model.index(docs, out=tmp_path / "index", storage="float16")
+    assert [how["storage"] for how in made] == ["float16"]
+
+
 def test_an_empty_answer_says_why_and_what_to_do(task):
     empty = ssi.BM25().fit(task).index(task).search("xyzzy")
     assert "the model knows" in repr(empty)

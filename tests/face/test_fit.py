@@ -350,3 +350,11 @@ def test_a_small_folder_is_fitted_on_the_words_of_its_links_where_its_titles_are
     assert titles["valid"] < task.counts["queries"]["valid"] < 30
     assert task.artefact.configuration["relevant"] == "anchor"
     assert ssi.fit(docs, budget=2000).comparison.measures
+
+
+def test_few_clicks_are_told_of_another_split():
+    pairs = {"query": [f"alpha{n}" for n in range(6)], "document": [str(n) for n in range(6)]}
+    log = pl.DataFrame({**pairs, "clicked": [1] * 6, "position": [1] * 6})
+    docs = ssi.read([f"alpha{n} beta" for n in range(6)])
+    with pytest.raises(ssi.BadInput, match=r"none is left for .* split by pairs.*split_seed=1"):
+        ssi.fit(log, texts=docs, source="clicks")

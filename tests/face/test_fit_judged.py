@@ -57,6 +57,8 @@ def test_queries_go_with_documents_that_are_read_already(folder):
     fitted = ssi.fit(docs, queries=queries, qrels=rows, auto=False, budget=500, ask="judgement")
     assert fitted.related is None
     assert fitted.task.artefact.configuration["relevant"] == "judgement"
+    with pytest.raises(BadInput, match=r"2 of its queries have a relevant document.*Judge more"):
+        ssi.fit(docs, queries=queries, qrels=rows[:2], ask="judgement")
     grades = {name: {document: grade} for name, document, grade in rows}
     again = with_judgements(docs, dict(queries.select("id", "query").iter_rows()), grades)
     assert again.counts == fitted.documents.counts
@@ -94,6 +96,10 @@ def test_the_verb_takes_the_files(folder, call, tmp_path):
         (["--queries", "{place}/q.tsv"], "give both (--queries and --qrels)"),
         (["--qrels", "{place}/r.qrels"], "qrels"),
         (["--queries", "{place}/q.tsv", "--qrels", "{place}/q.tsv"], "given twice"),
+        (
+            ["--queries", "{place}/q.tsv", "--qrels", "{place}/r.qrels", "--query-type", "titles"],
+            "--query-type titles: judged queries are not asked. Leave one out.",
+        ),
     ],
 )
 def test_wrong_use_is_explained(folder, call, tmp_path, words, why):

@@ -205,7 +205,9 @@ def test_results_show_snippets_with_marks_and_what_strangers_wrote_as_text(task)
         {"title": "Two", "text": "stars2 boats1", "url": "javascript:alert(1)"},
     ]
     index = ssi.BM25().fit(task).index(rows)
-    shown = index.search("boats1")._repr_html_()
+    found = index.search("boats1")
+    assert found[0] == next(iter(found)) == found[-2]
+    shown = found._repr_html_()
     assert "&lt;/script&gt; <mark>boats1</mark> &amp; more" in shown
     assert '<a href="https://a.b/?q=&quot;&gt;&lt;i&gt;">One &lt;script&gt;' in shown
     assert "<script>" not in shown

@@ -56,6 +56,7 @@ def test_it_is_bm25f_with_documented_settings_and_says_so(fitted):
     assert list(fitted.comparison.reports) == fitted.choices == ["BM25F"]
     assert fitted.model.ranker() == Bm25F()
     assert fitted.facts == {}
+    assert "titles alone" not in fitted.words
     assert "Nothing was learned from pairs: the model is BM25F." in str(fitted)
     assert "BM25F has its documented settings" in fitted.reason
     assert "cosine of TF-IDF" in fitted.reason
@@ -106,12 +107,15 @@ def test_titles_decide_whether_stems_are_read(ends, language, stems):
     assert (configuration["queries"], configuration["stems"]) == ("words:3", stems)
 
 
+@pytest.mark.trains
 def test_titles_that_were_hidden_in_training_count_in_a_search():
     docs = ssi.read({"title": [word(n) for n in range(N)], "text": [
         f"{word(n)} {word(n + 1)} {word(n + 1)} {word(n + 2)}" for n in range(N)
     ]})  # fmt: skip
     task = ssi.Task.of(docs, "self")
     assert task.counts["documents_with"]["title"] == 0
+    note = "Words that stand in titles alone are not among them"
+    assert note in ssi.fit(docs, ask="titles", auto=False, budget=500).words
     hits = ssi.Ranker("bm25f").fit(task).index(docs).search([word(n) for n in range(9, 20)], 3)
     assert [one.hits[0].title for one in hits] == [word(n) for n in range(9, 20)]
     scores = np.array([[hit.score for hit in one.hits[:2]] for one in hits])
@@ -124,9 +128,17 @@ def test_a_handful_of_documents_is_enough_for_a_search(n):
     assert index.search(f"name{word(n - 1)}", 1).hits[0].id == f"d{n - 1}"
 
 
-def test_fewer_documents_than_sides_are_refused():
-    with pytest.raises(ssi.BadInput, match="none is left for"):
-        ssi.fit(rows(2))
+@pytest.mark.parametrize("titles", [["Home"] * N, ["Home", "Untitled"] * (N // 2)])
+def test_documents_of_one_title_are_held_out_by_their_ids(titles):
+    fitted = ssi.fit(rows().with_columns(title=pl.Series(titles)))
+    assert fitted.task.counts["pairs"]["valid"] > 0
+    assert fitted.index().search(rows()["text"][7], 1)[0].id == "d7"
+
+
+@pytest.mark.parametrize("texts", [rows(2), ["cars and boats"] * 9], ids=["few", "alike"])
+def test_too_few_different_documents_for_a_test_are_refused(texts):
+    with pytest.raises(ssi.BadInput, match=r"are too few, or too much alike.*Give more documents"):
+        ssi.fit(texts)
 
 
 def test_one_query_has_no_error_and_its_json_is_read_by_any_parser(tmp_path, capsys):

@@ -1,13 +1,25 @@
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from ssi_core.serving.searcher import open_searcher
 
+
+def test_a_demo_that_is_called_is_that_of_the_command():
+    from flows.commands.demo import DemoSettings
+    from flows.demo import demo
+
+    settings, called = DemoSettings(), signature(demo).parameters
+    assert (called["documents"].default, called["seed"].default) == (
+        settings.documents,
+        settings.seed,
+    )
+
+
 # The demo itself is run by every check of the whole project; this is its result in detail.
-pytestmark = [pytest.mark.flow, pytest.mark.slow]
-
-
+@pytest.mark.flow
+@pytest.mark.slow
 def test_the_demo_searches_with_words_and_with_what_was_learned(prefect_server, tiny):
     from flows.demo import demo
 

@@ -205,6 +205,8 @@ def test_a_choice_that_is_broken_off_goes_on_to_the_same_trials_and_bits(task, f
 
     with pytest.raises(KeyboardInterrupt):
         SMALL.fit(task, np.random.default_rng(0), watch=watch, checkpoint=tmp_path)
+    kept = sum(file.stat().st_size for file in tmp_path.rglob("*.npy"))
+    assert kept <= SMALL.cost(task).disk <= 14 * kept
     points = []
     rng = np.random.default_rng(0)
     again = SMALL.fit(task, rng, checkpoint=tmp_path, watch=lambda step, _: points.append(step))

@@ -360,7 +360,7 @@ def test_a_training_may_end_by_a_measure_of_the_head_of_the_list(task):
     assert fit.facts["best_at"] == seen[int(np.argmin(missing))][0]
     measured = Validator(task, "valid", 50).measures(fit)
     assert 1 - measured["map"] == pytest.approx(min(missing), abs=1e-6)
-    assert seen[-1][1]["val/rank_loss"] < 0.5
+    assert seen[-1][1]["val/rank_loss"] < 0.06
 
 
 def test_slates_end_a_training_by_rank_loss_alone():
@@ -452,7 +452,7 @@ def test_float16_halves_a_model_that_learns_as_well(changes, task, tmp_path):
     assert fit.arrays["U"].shape == wide.arrays["U"].shape
     assert 2 * fit.arrays["U"].nbytes == wide.arrays["U"].nbytes
     loss = [one.facts["validation_rank_loss"] for one in (fit, wide)]
-    assert abs(loss[0] - loss[1]) < 0.002
+    assert abs(loss[0] - loss[1]) < 0.001
     assert fit.facts["best_at"] > 0
 
     fit.save(tmp_path / "model")

@@ -10,6 +10,7 @@ from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.training import MapTraining
 from ssi_core.tasks.task import open_task
+from ssi_core.training import sgd
 
 pytestmark = pytest.mark.trains
 
@@ -77,18 +78,43 @@ def test_blocks_teach_about_what_triples_teach(changes, task):
     model = dataclasses.replace(SMALL, **changes)
     blocks, triples = gain(model, task), gain(dataclasses.replace(model, step="triple"), task)
     assert triples > 0.008
-    assert 0.6 * triples < blocks < 1.3 * triples
+    assert 0.75 * triples < blocks < 0.95 * triples
+
+
+class InTurn:
+    """An executor whose threads work one after the other: the first takes all that there is."""
+
+    def __init__(self, threads):
+        self.threads = threads
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def map(self, one, takers):
+        assert len(takers) == self.threads == 2
+        return map(one, takers)
+
+
+def test_threads_share_the_parameters_and_take_every_piece_once(task, monkeypatch):
+    alone = gain(SMALL, task)
+    monkeypatch.setattr(sgd, "ThreadPoolExecutor", InTurn)
+    assert gain(SMALL, task, threads=2) == alone
 
 
 def test_two_threads_learn_as_well_as_one(task):
-    assert gain(SMALL, task, threads=2) == pytest.approx(gain(SMALL, task), rel=0.25)
+    """Each run is another one: threads that write into one row lose what the other wrote."""
+    gains = [gain(SMALL, task, threads=2) for _ in range(8)]
+    assert np.mean(gains) == pytest.approx(gain(SMALL, task), rel=0.12)
 
 
 @pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")
 def test_float16_learns_in_blocks(task):
     half = dataclasses.replace(SMALL, storage="float16")
     assert fit(half, task).arrays["U"].dtype == np.float16
-    assert gain(half, task) == pytest.approx(gain(SMALL, task), rel=0.05)
+    assert gain(half, task) == pytest.approx(gain(SMALL, task), rel=0.01)
 
 
 @pytest.mark.parametrize(

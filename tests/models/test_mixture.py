@@ -81,8 +81,7 @@ def test_starts_where_another_ended(task, mixture):
     model = Mixture((FIRST | {"budget": 1, "epoch": 1}, SECOND | {"budget": 1, "epoch": 1}))
     again = model.fit(task, np.random.default_rng(5), start=mixture)
     for name in ("part_1_U", "part_2_V"):
-        moved = np.abs(again.arrays[name] - mixture.arrays[name]).max()
-        assert moved < 0.1 * np.abs(mixture.arrays[name]).max()
+        np.testing.assert_array_equal(again.arrays[name], mixture.arrays[name])
     with pytest.raises(ValueError, match=r"expected a mixture"):
         model.fit(task, np.random.default_rng(5), start=alone(task, FIRST)[0])
 
@@ -184,4 +183,4 @@ def test_a_wrong_part_of_a_row_names_its_place():
 
 def test_the_hashed_words_alone_rank_better_than_chance(task):
     fit = alone(task, SECOND)[0]
-    assert evaluate(fit, task, tuples=500).means["rank_loss"] < 0.45
+    assert evaluate(fit, task, tuples=500).means["rank_loss"] < 0.07

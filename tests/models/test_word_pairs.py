@@ -11,7 +11,14 @@ from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.training import pair_forms, sweep
 from ssi_core.kernels.training.random import below
 from ssi_core.models.base import FitOptions
-from ssi_core.models.bilinear.pair_weights import hash_facts, longest, prune
+from ssi_core.models.bilinear import pair_weights, word_pairs
+from ssi_core.models.bilinear.pair_weights import (
+    dense_weights,
+    hash_facts,
+    hashed_weights,
+    longest,
+    prune,
+)
 from ssi_core.models.bilinear.word_pairs import WordPairs, _Training
 from ssi_core.scoring import inner
 from ssi_core.scoring.scorer import Scorer, score_pairs
@@ -346,6 +353,23 @@ def test_hashed_start_needs_the_same_words_and_buckets(corpus_dir, task, tmp_pat
         SMALL.fit(task, np.random.default_rng(1), start=first)
 
 
+def test_a_dense_w_is_written_beside_its_training_up_to_a_size(task, tmp_path, monkeypatch):
+    queries, documents = (
+        len(texts.views[SMALL.view].words) for texts in (task.queries, task.documents)
+    )
+    size = 4 * queries * documents
+
+    def kept(name, most, model):
+        monkeypatch.setattr(word_pairs, "_CHECKPOINT_BYTES", most)
+        model.fit(task, np.random.default_rng(0), checkpoint=tmp_path / name)
+        return any((tmp_path / name).rglob("*.npy"))
+
+    hashed = WordPairs(buckets=1000, rates=(0.1,), epoch=500, budget=500)
+    assert kept("as large", size, SMALL)
+    assert not kept("larger", size - 1, SMALL)
+    assert kept("hashed", 0, hashed)
+
+
 def test_dense_w_that_does_not_fit_says_what_would(task, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "80000")
     with pytest.raises(Refused, match=r"100 words would fit.*@100") as said:
@@ -387,3 +411,13 @@ def test_prune_takes_a_sparse_w():
 def test_wrong_values_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SMALL, **wrong)
+
+
+def test_memory_is_asked_for_w_and_the_best_of_it_to_the_byte(monkeypatch):
+    asked = []
+    monkeypatch.setattr(pair_weights, "require", lambda stage, memory, **more: asked.append(memory))
+    made = [dense_weights((7, 5), identity=False), hashed_weights(1000)]
+    assert asked == [2 * W.nbytes for W in made]
+    monkeypatch.setattr(pair_weights, "memory_available", lambda: asked[0] - 1)
+    with pytest.raises(Refused, match="a dense W of 7 x 5 words"):
+        dense_weights((7, 5), identity=False)

@@ -97,3 +97,11 @@ def test_a_directory_alone_is_that_of_the_encyclopedia(place):
         assert run(library, ["data", "sample", *words, "--size", "20"]) == DONE
     assert all((place / name / "README.txt").is_file() for name in ("here", "there", "own"))
     assert run(library, ["data", "sample", "own"]) == USAGE
+
+
+def test_read_sample_has_500_articles_of_the_first_seed(place, monkeypatch):
+    asked = []
+    monkeypatch.setattr("ssi_core.sample.face.read_source", lambda *given: asked.append(given))
+    monkeypatch.setattr("ssi_core.sample.face.Documents", lambda read: read)
+    ssi.read_sample()
+    assert asked == [("sample", {"documents": 500, "seed": 0, "processes": 1})]

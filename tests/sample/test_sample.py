@@ -279,6 +279,19 @@ def test_true_links_lead_to_articles_and_are_a_dozen_on_average():
     assert 0.05 < np.mean(mutual) < 0.3
 
 
+def test_concepts_are_named_by_their_first_words_alike_in_both_editions(editions):
+    known = {concept.english[0].singular: concept for concept in load_lexicon().concepts}
+    english, japanese = (
+        {page.id: page for page in editions[language] if page.concepts} for language in ("en", "ja")
+    )
+    named = {name for page in english.values() for name in page.concepts}
+    assert named <= known.keys()
+    assert any(len(known[name].english) > 1 for name in named)
+    assert {id: page.concepts for id, page in japanese.items()} == {
+        id: english[id].concepts for id in japanese
+    }
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_reader_of_dumps_finds_the_true_links_and_text(sample, editions, tmp_path, language):
     dump = sample[0] / f"{language}wiki-sample-pages-articles.xml.bz2"

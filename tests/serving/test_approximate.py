@@ -36,8 +36,8 @@ def exact(tmp_path_factory):
     return searcher_of(MODELS[-1], tmp_path_factory.mktemp("index") / "index")
 
 
-def share(exact, found):
-    pairs = zip(exact.search(QUERIES), found.search(QUERIES), strict=True)
+def share(exact, found, queries=QUERIES):
+    pairs = zip(exact.search(queries), found.search(queries), strict=True)
     return np.mean([len(set(one.hits) & set(other.hits)) / len(one.hits) for one, other in pairs])
 
 
@@ -48,9 +48,11 @@ def test_it_finds_what_it_says_and_scores_it_as_exact_search_does(exact, tmp_pat
     some, most = (approximate(exact, tmp_path, recall) for recall in (0, 0.99))
     assert 0 < some.recall < most.recall <= 1
     assert some.ranked[0].scores.size == 16
-    # Hits are equal with their scores; queries are others than the titles it was measured on.
-    assert share(exact, some) == pytest.approx(some.recall, abs=0.15)
-    assert share(exact, most) > 0.9
+    # Hits are equal with their scores.
+    titles = [TEXTS[row] for row in sorted(np.random.default_rng(0).permutation(400)[:200])]
+    assert share(exact, some, titles) == pytest.approx(some.recall, abs=1e-9)
+    assert share(exact, most, titles) == pytest.approx(most.recall, abs=1e-9)
+    assert some.recall < share(exact, some) < share(exact, most)  # of shorter queries
 
 
 def test_vectors_of_float16_are_looked_among_too(tmp_path):

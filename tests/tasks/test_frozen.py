@@ -123,9 +123,11 @@ def test_titles_that_are_gone_bar_nothing(frozen):
     assert not excluded_pairs([frozen], "link", titles, titles, link).any()
 
 
-def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora):
+def test_the_same_again_is_up_to_date_and_another_is_refused(frozen, corpora, monkeypatch):
+    """So it is with other code: a set that is made anew would be another one."""
     new, old, _ = corpora
     before = store.read(frozen)
+    monkeypatch.setattr(store, "digest_of", lambda *reached: "of another version")
     assert freeze(new, frozen, since=old, queries=40, pool=50).key == before.key
     with pytest.raises(Refused, match="Remove it"):
         freeze(new, frozen, queries=40, pool=50)

@@ -171,7 +171,7 @@ def test_a_collection_has_no_links_to_split(built, tmp_path):
 @pytest.mark.parametrize(
     ("judgements", "said"),
     [([("q0", "nowhere", 1)], "1 judgements have no query or document"),
-     ([("q0", "d1", 1), ("q1", "d2", 1)], "2 of its queries are judged")],
+     ([("q0", "d1", 1), ("q1", "d2", 1)], "2 of its queries have a relevant document")],
 )  # fmt: skip
 def test_judgements_that_make_no_task(tmp_path, judgements, said):
     corpus = write_collection(tmp_path / "corpus", judgements)

@@ -19,7 +19,7 @@ from ssi_core.corpus.tables.form import TableForm, said_of, written_as
 from ssi_core.corpus.tables.json_rows import is_array, json_rows
 from ssi_core.corpus.tables.lines import Place, decoded_lines, with_problems
 from ssi_core.corpus.tables.reader import header_of, object_of, read_rows
-from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS, roles_of
+from ssi_core.corpus.tables.roles import ANCHOR, DOCUMENTS, ENDS, guessed, roles_of
 from ssi_core.corpus.user_texts import write_own
 from ssi_core.remedies import typed
 from ssi_core.store import Building
@@ -124,6 +124,7 @@ class _Reading:
         source = shown["id"] if "links" in self._roles else pl.lit(None, pl.String)
         labels = {name: pl.col(role) for name, role in self._labels.items()}
         rows = 0
+        self._say_unread(paths)
         for path in paths:
             for block in self._rows(path, self._roles, self._lines):
                 digests = [digest_of(raw.encode()) for raw in block["raw"]]
@@ -135,6 +136,17 @@ class _Reading:
                 rows += len(block)
                 if progress is not None:
                     progress(0.0, f"{rows:,} rows of {path.name}")
+
+    def _say_unread(self, paths: Sequence[Path]) -> None:
+        """Name the columns that only later tables have: the first says which are read."""
+        first = header_of(paths[0], self._form) if len(paths) > 1 else []
+        for path in paths[1:]:
+            known = guessed(header_of(path, self._form), DOCUMENTS).values()
+            if unread := [name for name in known if name not in first]:
+                _log.warning(
+                    "%s: not read: %s, a column that %s, which comes first, does not have",
+                    *(path.name, listed(unread), paths[0].name),
+                )
 
     def links(self, tables: Sequence[Path], roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
         """Yield the links inside the documents that were read, then those of tables.

@@ -135,8 +135,16 @@ def object_of(line: str) -> object:
 
 
 def _text(name: str, kind: pl.DataType) -> pl.Expr:
-    """Return a column as text; the values of a list have ``|`` between them."""
+    """Return a column as text; the values of a list have ``|`` between them.
+
+    Whole numbers have no point: pandas makes floats of the ids in a column that lacks one.
+    """
     column = pl.col(name)
+    if kind.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        return pl.coalesce(
+            pl.when(whole == column).then(whole).cast(pl.String), column.cast(pl.String)
+        )
     if isinstance(kind, pl.List):
         return column.cast(pl.List(pl.String)).list.join("|")
     return column.cast(pl.String)

@@ -134,8 +134,10 @@ class TrecRun(Model):
     def _require_listed(self, texts: Texts, position: NDArray[np.intp]) -> None:
         missing = texts.ids.filter(pl.Series(position < 0) & (texts.ids != ""))
         if len(missing):
+            # A run that was in memory has no file any more.
+            files = [run for run in self.runs if Path(run).exists()] or ["the run"]
             raise BadInput(
-                f"{', '.join(self.runs)}: {len(missing):,} of {len(texts):,} queries that are "
+                f"{', '.join(files)}: {len(missing):,} of {len(texts):,} queries that are "
                 f"measured have no line, such as {escape(missing[0])!r}. {_REMEDY}."
             )
 

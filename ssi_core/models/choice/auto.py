@@ -267,7 +267,8 @@ class Auto(Model):
         halves = self._halves(task, options)
         as_alone = deepcopy(rng)  # the state in which the untrained models are chosen elsewhere
         seed = _seed(rng)
-        base, unlearned = strongest(task, self.words(task), halves, as_alone)
+        _, unlearned = strongest(task, self.words(task), halves, as_alone)
+        base = best_of_words(unlearned, task, halves)
         facts: dict[str, Any] = {
             "measure": self.measure,
             "queries": list(halves.sizes),

@@ -40,8 +40,7 @@ class Untrained(Model):
 
     Cosines of words, BM25 (of the fields, where documents have them), a language model, RM3 where
     queries are no documents, LSI with words, and for links the number of links to a document: see
-    `untrained`. Where people type, BM25 of the fields is taken unless another is clearly better.
-    What is returned is the model that was chosen.
+    `untrained`. What is returned is the model that was chosen.
 
     Parameters
     ----------
@@ -184,18 +183,19 @@ def untrained(
 def strongest(
     task: Task, views: Iterable[str], halves: ValidationHalves, rng: np.random.Generator
 ) -> tuple[FittedModel, list[tuple[FittedModel, float]]]:
-    """Return the best model, by `best_of_words`, and all with their means."""
+    """Return the model of the highest mean, the first of equal ones, and all with their means."""
     several = _remembered.measured(task, tuple(views), halves, rng)
-    return best_of_words(several, task, halves), several
+    return max(several, key=lambda one: one[1])[0], several
 
 
 def best_of_words(
     several: Sequence[tuple[FittedModel, float]], task: Task, halves: ValidationHalves
 ) -> FittedModel:
-    """Return the model of the highest mean, the first of equal ones.
+    """Return the model that a choice falls back on: the one of the highest mean.
 
     Where people type, it is `Bm25F` unless another is clearly higher: few queries tell little, and
-    of most other models titles are words of the text.
+    of most other models titles are words of the text. What a model is compared with is the
+    `strongest`, however little it is above the others.
     """
     best = max(several, key=lambda one: one[1])[0]
     of_fields = [fit for fit, _ in several if isinstance(fit.model, Bm25F)]

@@ -183,7 +183,7 @@ def test_keyword_queries_and_collections_have_their_options(ssi, tmp_path, proje
     assert (code, corpus["counts"]["judgements"]) == (0, 1)
     code, error, _ = ssi("data", "features", corpus["path"])
     assert code == 3
-    assert "1 of its queries are judged" in error["error"]["message"]
+    assert "1 of its queries have a relevant document" in error["error"]["message"]
 
 
 def test_artefacts_without_a_place_lie_in_the_store(ssi, tmp_path, project):

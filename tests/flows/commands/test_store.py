@@ -101,3 +101,23 @@ def test_a_list_shows_every_setting_whole_on_80_columns():
         *words
     }
     assert {views[-1], "yes", "12.3", "09", "Mar", "2026", "serving"} < {*words}
+
+
+def test_all_are_listed_unless_only_the_unused_are_asked_for(own_root, ssi, monkeypatch):
+    made = datetime(2026, 3, 9, 12, tzinfo=UTC)
+
+    def entry(name, current, *users):
+        return Entry(Stored(Path(name), "task", name, 1, made, {}, {}, current), users)
+
+    found = [
+        entry("old", False),
+        entry("used", False, "a run"),
+        entry("new", True),
+        entry("data", None),
+    ]
+    monkeypatch.setattr("flows.storage.store_users.entries", lambda: found)
+    listed = [
+        [one["path"] for one in ssi("data", "store", "list", *more)[1]["artefacts"]]
+        for more in ((), ("--unused",))
+    ]
+    assert listed == [["old", "used", "new", "data"], ["old"]]

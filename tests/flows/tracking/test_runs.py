@@ -247,6 +247,26 @@ def test_without_a_repository_of_its_own_the_code_has_no_commit(where, working_t
     assert set(origin.origin()) == {"mlflow.user"}
 
 
+CLEAN, CHANGED = "", "M flows/cli.py"
+
+
+@pytest.mark.parametrize(
+    ("answers", "dirty"),
+    [
+        ({"ls-files": "flows", "rev-parse": "c0ffee", "status": CLEAN}, "false"),
+        ({"ls-files": "flows", "rev-parse": "c0ffee", "status": CHANGED}, "true"),
+        ({"rev-parse": "c0ffee", "status": CLEAN}, None),
+        ({"ls-files": "flows", "status": CLEAN}, None),
+        ({"ls-files": "flows", "rev-parse": "c0ffee"}, None),
+    ],
+    ids=["as committed", "changed", "of another project", "without a commit", "status unknown"],
+)
+def test_a_commit_is_named_where_git_knows_all_of_it(answers, dirty, monkeypatch):
+    monkeypatch.setattr(origin, "_git", lambda verb, *words: answers.get(verb))
+    tags = {"mlflow.source.git.commit": "c0ffee", "mlflow.source.git.dirty": dirty}
+    assert origin._commit.__wrapped__() == ({} if dirty is None else tags)
+
+
 @pytest.mark.usefixtures("mlflow_root")
 def test_a_row_bears_its_origin(table, task_dir, monkeypatch):
     monkeypatch.setenv("LOGNAME", "somebody")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tomllib
 
 import mlflow
 import numpy as np
@@ -323,3 +324,15 @@ def test_a_part_of_a_training_is_validated_and_measured_less(tmp_path, monkeypat
     assert len(some) == 2
     assert set(some["id"]) < set(every["id"])
     assert trained("small part", 100, whole)[1] == [0, 50, 100]
+
+
+def test_a_row_starts_from_the_finished_run_of_the_same_comparison_and_seed(monkeypatch):
+    text = TABLE + '\n[[rows]]\nlabel = "SSI"\nmodel = "bilinear"\nstart = "TF-IDF"\n'
+    table = parse_table(tomllib.loads(text.replace('"judgement"', '"link"')))
+    finished = {("judged", "c", "TF-IDF", 3): "run-3"}
+    monkeypatch.setattr(tracking, "finished_run", lambda *of: finished.get(of))
+    assert rows.started_from(table, table.row("TF-IDF"), 3, "c") is None
+    assert rows.started_from(table, table.row("SSI"), 3, "c") == "run-3"
+    for seed, comparison in ((2, "c"), (3, "d")):
+        with pytest.raises(BadInput, match=f"not finished with seed {seed} in comp.* {comparison}"):
+            rows.started_from(table, table.row("SSI"), seed, comparison)

@@ -90,3 +90,13 @@ def test_positions_are_counted_from_the_first_one():
 def test_a_row_has_the_first_of_its_reasons_and_keeps_what_it_was():
     _, quarantined = judge([{"session": None, "position": "x"}])
     assert quarantined.rows() == [("log.csv", 1, "session_missing", "session: '' is empty", "row")]
+
+
+def test_a_reason_quotes_the_first_60_characters_of_a_value():
+    values = ["x" * 60, "x" * 60 + "y", "日" * 61, "two"]
+    believed, quarantined = judge([{"position": value} for value in values])
+    assert len(believed) == 0
+    quoted = ["x" * 60, "x" * 60, "日" * 60, "two"]
+    assert quarantined["reason"].to_list() == [
+        f"position: '{text}' is no whole number" for text in quoted
+    ]

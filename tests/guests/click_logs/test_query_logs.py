@@ -102,5 +102,5 @@ def test_a_chinese_log_is_split_into_words_unasked(tmp_path):
         made.path.name: measured(made.path, tmp_path / f"{made.path.name}-task", words="all")
         for made in (guessed, english)
     }
-    assert loss["guessed"]["rank_loss"] < 0.1
+    assert loss["guessed"]["rank_loss"] < 0.07
     assert loss["english"]["rank_loss"] > 0.4

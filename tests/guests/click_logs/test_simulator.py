@@ -74,7 +74,7 @@ def estimated(seed, sessions):
 
 def test_propensities_of_a_short_log_are_near_the_true_ones():
     np.testing.assert_allclose(
-        estimated(0, 5000)[:4], np.array(EXAMINATION[:4]) / EXAMINATION[0], rtol=0.2
+        estimated(0, 5000)[:4], np.array(EXAMINATION[:4]) / EXAMINATION[0], rtol=0.07
     )
 
 

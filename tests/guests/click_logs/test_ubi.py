@@ -12,6 +12,7 @@ from ssi_core.command.library import library
 from ssi_core.command.verb import run
 from ssi_core.corpus.sources import source_named, source_of
 from ssi_core.corpus.user_texts import write_own
+from ssi_core.guests.click_logs.ubi import build
 from ssi_core.store import open_or_make
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.task import build_task
@@ -122,6 +123,24 @@ def test_queries_and_events_are_joined_and_every_line_is_accounted_for(log, shoe
     clicks = open_collection(made.path).frame("relations/click")
     assert dict(clicks.select("target", "weight").rows()) == {"b1": 1, "b2": 1, "b3": 1, "b4": 1}
     assert ingest("ubi", [log], tmp_path / "out", documents=shoes) == made
+
+
+def test_memory_is_asked_for_five_times_the_text_up_to_a_shard(log, shoes, tmp_path, monkeypatch):
+    class Asked(Exception):
+        """What is asked for."""
+
+    def require(stage, memory, directory, disk):
+        raise Asked(memory, disk)
+
+    monkeypatch.setattr(build, "require", require)
+    found = []
+    for size in (0, 10**6, 10**9):
+        monkeypatch.setattr(build, "text_bytes", lambda paths, size=size: size)
+        with pytest.raises(Asked) as error:
+            ingest("ubi", [log], tmp_path / "corpus", documents=shoes)
+        found.append(error.value.args)
+    least = found[0][0]
+    assert found == [(least, 0), (least + 5 * 10**6, 10**6), (least + 8 * 10**8, 10**9)]
 
 
 def test_a_purchase_may_count_as_a_click(log, shoes, tmp_path):

@@ -114,3 +114,11 @@ def test_what_is_wrong_is_named(data, monkeypatch, ssi, arguments, code, message
     returned, outcome, _ = ssi("rank", "codes", *arguments)
     assert returned == code
     assert message in outcome["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("radius", "said"), [(1024, "no such directory"), (1025, "0<=x<=1024"), (-1, "0<=x<=1024")]
+)
+def test_codes_differ_in_at_most_all_bits_that_there_can_be(radius, said, capsys):
+    assert run(cli, ["rank", "codes", "search", "nowhere", "a text", "--radius", str(radius)]) != 0
+    assert said in " ".join(capsys.readouterr().err.split())

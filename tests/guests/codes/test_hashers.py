@@ -78,7 +78,7 @@ def test_first_bits_are_the_shorter_code(task, name):
 @pytest.mark.parametrize("hasher", [SelfTaught(8, neighbours=70), BinarisedLsi(8), CoHashing(8)])
 def test_medians_balance_every_bit(task, hasher):
     bits = unpack(hasher.fit(task[0]).codes, 8)
-    np.testing.assert_allclose(bits.mean(axis=0), 0.5, atol=0.02)
+    assert (bits.mean(axis=0) == 0.5).all()
 
 
 def test_neighbours_within_the_class_make_codes_of_classes(task):
@@ -182,9 +182,10 @@ def test_co_hashing_is_the_eigenmap_of_texts_and_words(task):
 
 def test_random_planes_agree_as_often_as_the_angle_says():
     rows = sparse.csr_array(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]))
-    bits = unpack(RandomPlanes(1024, seed=3).fit(rows).codes, 1024)
+    planes = (RandomPlanes(1024, seed=seed).fit(rows).codes for seed in range(8))
+    bits = np.hstack([unpack(codes, 1024) for codes in planes])
     same = [np.mean(bits[0] == bits[i]) for i in (1, 2)]
-    np.testing.assert_allclose(same, [1 - 1 / 4, 1 - 1 / 2], atol=0.05)
+    np.testing.assert_allclose(same, [1 - 1 / 4, 1 - 1 / 2], atol=0.015)
 
 
 def test_spectral_hashing_cuts_a_box_along_its_longest_side():

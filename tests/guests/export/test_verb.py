@@ -9,6 +9,7 @@ import ssi_core as ssi
 from ssi_core.command.failures import BAD_INPUT, DONE, USAGE
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
+from ssi_core.guests.export import commands
 from ssi_core.guests.export.commands import export
 from ssi_core.guests.export.encoder import Encoder
 from ssi_core.guests.export.exporting import MARGIN
@@ -52,6 +53,22 @@ def test_a_model_is_exported_with_its_own_index(model, call, tmp_path, task):
     body = Encoder(tmp_path / "out" / "encoder.json").query("music1", 3)
     assert body["size"] == 3
     assert "music1" in body["query"]["neural_sparse"]["ssi"]["query_tokens"]
+
+
+@pytest.mark.parametrize("named", ["", "--index", "--documents"])
+def test_a_model_gets_an_index_of_its_own_only_where_no_documents_are_named(
+    named, model, call, tmp_path, corpus_dir, monkeypatch
+):
+    asked = []
+    for name in ("searchable", "directory_of"):
+        known = getattr(commands, name)
+        monkeypatch.setattr(
+            commands, name, lambda model, name=name, known=known: asked.append(name) or known(model)
+        )
+    other = {"": [], "--index": [model / "index"], "--documents": [corpus_dir]}[named]
+    words = [named, *other] if named else []
+    assert call(model, *words, "--to", "opensearch", "--out", tmp_path / "out")[0] == DONE
+    assert asked == ["directory_of" if named else "searchable"]
 
 
 def test_new_documents_are_added_to_a_former_export(model, call, tmp_path, corpus_dir):

@@ -6,6 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 
+from ssi_core.guests.reranking import letor
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
 from ssi_core.types import BadInput
 from tests.datasets.dumps import real_data
@@ -142,3 +143,9 @@ def test_mq2008_is_read_as_it_is_described(tmp_path):
     again = read_letor(tmp_path / "test.txt")
     assert (again.values == folds[0].test.values).all()
     assert again.documents.equals(folds[0].test.documents)
+
+
+def test_memory_is_asked_for_the_features_to_the_byte(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(letor.resources, "require", lambda stage, **takes: asked.append(takes))
+    assert [read(tmp_path, LINES).values.nbytes] == [takes["memory"] for takes in asked]

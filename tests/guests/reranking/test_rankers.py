@@ -1,6 +1,7 @@
 """What every reranker does, and each against a plain twin or a toy whose best order is seen."""
 
 import importlib.util
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,19 @@ def test_ranknet_halves_its_rate_where_the_loss_rises(sides):
     wild = RankNet(rate=3.0, rounds=30).fit(sides[0])
     assert wild.facts["rate_at_the_end"] < 3
     assert np.isfinite(wild.score(sides[2])).all()
+
+
+@pytest.mark.parametrize("kind", [partial(RankNet, rate=0.2), AdaRank], ids=["ranknet", "adarank"])
+def test_the_round_that_is_kept_is_the_best_of_trainings_of_so_many_rounds(kind, sides):
+    train, valid, _ = sides
+    fits = [kind(rounds=rounds).fit(train) for rounds in range(1, 13)]
+    values = [mean_ap(fit, valid) for fit in fits]
+    best = int(np.argmax(values))
+    assert best > 0
+    chosen = kind(rounds=12).fit(train, valid)
+    assert chosen.facts["round"] == best + 1
+    assert chosen.facts["chosen_value"] == pytest.approx(values[best], rel=1e-12)
+    assert (chosen.score(valid) == fits[best].score(valid)).all()
 
 
 def test_the_weak_ranker_of_rankboost_is_the_best_of_all():

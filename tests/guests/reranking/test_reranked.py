@@ -63,6 +63,15 @@ def test_features_of_pairs_cost_three_float64_of_each_part_and_further_ones(task
     assert more.cost(task).memory - few.cost(task).memory == 20 * 7 * (2 + 3) * 3 * 8
 
 
+def test_vectors_of_documents_have_the_shape_that_is_said_of_them(fitted, task):
+    """One column more has the lengths; where no part is dense, nothing of it is an estimate."""
+    dense, nonzeros = fitted.model.vector_shape(task)
+    parts = fitted.embed_documents(task.documents).parts
+    assert dense == sum(part.dense.shape[1] for part in parts if part.dense is not None)
+    words = sum(part.sparse.nnz for part in parts if part.sparse is not None)
+    assert words == nonzeros if dense == 1 else words <= nonzeros
+
+
 def test_the_order_is_that_of_the_reranker_on_the_same_pairs(fitted, task):
     """Scores of an evaluation order the pairs of a file as `ssi rank rerank score` orders them."""
     names = fitted.model.second(fitted).names

@@ -94,3 +94,9 @@ def test_what_is_no_run_of_the_task_is_explained(task, tfidf, run, message):
     with pytest.raises(ssi.BadInput, match=message) as refused:
         ssi.compare({"ours": tfidf, "theirs": run}, task)
     assert "/tmp" not in str(refused.value)
+
+
+def test_a_run_in_memory_without_a_query_is_named_as_such(task, tfidf, scores):
+    few = dict(list(scores.items())[1:])
+    with pytest.raises(ssi.BadInput, match=r"^the run: 1 of .* have no line, such as '"):
+        ssi.compare({"ours": tfidf, "theirs": few}, task)

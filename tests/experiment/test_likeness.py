@@ -6,7 +6,7 @@ import pytest
 from ssi_core.experiment import Row, load_table
 from ssi_core.experiment.likeness import compared, unlikeness
 
-TABLES = Path(__file__).parents[1] / "flows" / "tables"
+TABLES = Path(__file__).parents[2] / "flows" / "tables"
 HASHED = "cfh:k=5,words=10000,ngrams=1,weighting=sublinear:100"
 
 

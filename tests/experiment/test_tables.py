@@ -13,7 +13,7 @@ from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.types import BadInput
 from ssi_core.views.hashing import parse_view
 
-TABLES = Path(__file__).parents[1] / "flows" / "tables"
+TABLES = Path(__file__).parents[2] / "flows" / "tables"
 PACKAGED = sorted(path.stem for path in TABLES.glob("*.toml"))
 
 SMALL = """

@@ -2,10 +2,11 @@
 
     python -m benchmarks.tables DATA [RESULT ...] [--seeds 3] [--hours H] [--list]
 
-DATA holds the published data sets, a folder each. First it prints hours, by what each row took when
-it was computed last. A result whose code, settings and seeds are those of today is left alone, and
-finished rows are found again, so that the command goes on where it was stopped. At its end it
-prints what is not finished, and why.
+DATA holds the published data sets, a folder each. First it prints hours: the CPU seconds that
+``tables.toml`` has of a table, or else what its rows took when they were computed last, which is
+too much where other work ran beside them. A result whose code, settings and seeds are those of
+today is left alone, and finished rows are found again, so that the command goes on where it was
+stopped. At its end it prints what is not finished, and why.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Computation:
     result: str
 
     def hours(self, seeds: int) -> float | None:
-        """Return what its rows took, with so many seeds; None where it was not computed before."""
+        """Return what it took, with so many seeds; None where it was not computed before."""
+        if measured := declared()["cpu_seconds"].get(self.result):
+            return measured / 3 * seeds / 3600
         found, table = self.kept(), find_table(self.table)
         if found is None:
             return None
@@ -104,8 +107,11 @@ def main() -> int:
     for one in to_do:
         if time.monotonic() + 3600 * (hours[one] or 0.0) > ends:
             unfinished.append(f"{one.result}: no time left")
-        elif why := compute(one, asked.data, asked.seeds):
+            continue
+        before = sum(os.times()[2:4])
+        if why := compute(one, asked.data, asked.seeds):
             unfinished.append(f"{one.result}: {why}")
+        print(f"{one.result}: {sum(os.times()[2:4]) - before:.0f} CPU seconds", flush=True)
     print("\n".join(["not finished:", *unfinished] if unfinished else ["all are finished"]))
     return 1 if unfinished else 0
 

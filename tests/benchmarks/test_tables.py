@@ -41,6 +41,16 @@ def test_hours_are_those_of_the_rows_times_their_seeds(computed):
     assert one.hours(3) == pytest.approx(3 * len(found["summary"]) / 60)
 
 
+def test_hours_are_the_cpu_seconds_of_the_table_where_they_were_measured(computed, monkeypatch):
+    one, _ = computed
+    monkeypatch.setattr(tables, "declared", lambda: {"cpu_seconds": {one.result: 5400}})
+    assert (one.hours(3), one.hours(1)) == (1.5, 0.5)
+
+
+def test_the_results_with_cpu_seconds_are_computed():
+    assert set(tables.declared()["cpu_seconds"]) <= {one.result for one in EVERY}
+
+
 def test_a_result_is_left_alone_if_it_is_of_this_code_and_has_the_seeds(computed):
     one, found = computed
     assert one.current(1)
@@ -55,6 +65,7 @@ def test_the_command_says_what_is_not_finished(computed, monkeypatch, capsys):
     assert tables.main() == 1
     out = capsys.readouterr().out
     assert "h  on one core, 2 of 2 tables" in out
+    assert "query-log-zz: 0 CPU seconds\n" in out
     assert "not finished:\n" in out
     assert "query-log-zz: no such file" in out
     monkeypatch.setattr("sys.argv", ["tables", "data", "query-log-zz", "--hours", "0.1"])

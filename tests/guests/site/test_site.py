@@ -159,6 +159,7 @@ def _words(site, number):
     return site._values(f"w{number}")[0].split(" ")
 
 
+@pytest.mark.trains
 def test_equal_pages_are_in_the_order_of_their_paths(tmp_path):
     folder = small(tmp_path / "docs")
     for number in range(25):

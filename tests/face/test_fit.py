@@ -352,6 +352,7 @@ def test_a_small_folder_is_fitted_on_the_words_of_its_links_where_its_titles_are
     assert ssi.fit(docs, budget=2000).comparison.measures
 
 
+@needs_logs
 def test_few_clicks_are_told_of_another_split():
     pairs = {"query": [f"alpha{n}" for n in range(6)], "document": [str(n) for n in range(6)]}
     log = pl.DataFrame({**pairs, "clicked": [1] * 6, "position": [1] * 6})

@@ -69,6 +69,7 @@ def test_what_is_asked_again_is_equal_and_nothing_that_is_said_of_it_is_shared(t
     assert again.model == first.model
     assert "said" not in again.facts
     assert [mean for _, mean in others] == [mean for _, mean in several]
+    assert module._remembered._last == ([], None, [])
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def best_of_words(
 
 
 class _Remembered:
-    """Models of `untrained` of the last task, for `Auto` and what it is compared with."""
+    """Models of `untrained` of the last task, which `Auto` leaves to what it is compared with."""
 
     def __init__(self) -> None:
         self._last: tuple[list[Callable[[], object]], object, list[tuple[FittedModel, float]]]
@@ -220,6 +220,8 @@ class _Remembered:
         if before != asked or any(of() is not one for of, one in zip(parts, read, strict=True)):
             several = list(untrained(task, views, halves, rng))
             self._last = [weakref.ref(one) for one in read], asked, several
+        else:
+            self._last = [], None, []  # no third one asks, and factors of words are large
         return [(replace(fit, facts={**fit.facts}), mean) for fit, mean in several]
 
 

@@ -65,9 +65,9 @@ def share_of(task: Task, pairs: int | None) -> Task:
     return replace(share_of_pairs(task, share), valid=valid)
 
 
-def model_of(task: Task) -> Any:
-    """Return the documented settings of a training on a task."""
-    documented = ssi.SSI().ranker()
+def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
+    """Return the documented settings of a training on a task, or others."""
+    documented = (ours or ssi.SSI()).ranker()
     if task.same or FIELDS not in task.documents.views:
         return documented
     return beside_words(Bm25F.tuned(measure=MEASURE), documented, task, MEASURE)

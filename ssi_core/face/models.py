@@ -154,6 +154,9 @@ class SSI(Estimator):
         Rate of D, as a multiple of ``rate``.
     init_std : float, optional
         Standard deviation of U and V at the start.
+    lsi_weight : float, optional
+        Weight of LSI at the start, which pairs then change; 0 begins with random U and V, as a task
+        of two vocabularies does.
     view : str, optional
         Weighting of words that U and V read.
     diagonal_view : str, optional
@@ -196,6 +199,7 @@ class SSI(Estimator):
         rate: float = 0.03,
         diagonal_rate: float = 20.0,
         init_std: float = 0.01,
+        lsi_weight: float = 2.0,
         view: str = "sublinear:50@30000",
         diagonal_view: str = "sublinear",
         negatives: int = 8,
@@ -208,7 +212,8 @@ class SSI(Estimator):
     ) -> None:
         self.auto, self.measure = auto, measure
         self.seconds, self.random_state = seconds, random_state
-        self.diagonal, self.dimensions, self.init_std = diagonal, dimensions, init_std
+        self.diagonal, self.dimensions = diagonal, dimensions
+        self.init_std, self.lsi_weight = init_std, lsi_weight
         self.margin, self.rate, self.diagonal_rate = margin, rate, diagonal_rate
         self.view, self.diagonal_view, self.negatives = view, diagonal_view, negatives
         self.epoch, self.patience, self.decays, self.budget = epoch, patience, decays, budget

@@ -12,11 +12,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ssi_core.bounds import Positive, Tries, Values
+from ssi_core.bounds import Positive, Tries, Values, Weight
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.pooled import pool_bytes
-from ssi_core.models.bilinear.low_rank import LowRank
+from ssi_core.models.base import FitOptions, fitted
+from ssi_core.models.bilinear.low_rank import Before, LowRank
+from ssi_core.models.latent.svd import leading_vectors, memory_of
 from ssi_core.resources import Cost
+from ssi_core.training.fitting import several
 from ssi_core.training.sgd import sorted_pairs_bytes
 from ssi_core.types import Task
 
@@ -62,6 +65,11 @@ class Bilinear(LowRank):
         as many triples a second, most where a pair tries many documents; choose the rates anew.
         With ``against="random"`` alone. What ``validation_time`` says of bits needs an ``epoch`` in
         thousands.
+    lsi_weight : float
+        Weight of LSI at the start: U and V are ``sqrt(lsi_weight) V_N``, of the N leading right
+        singular vectors of the documents in ``view``, so that the model is LSI (by the inner
+        product) beside the diagonal before the first step. What pairs are too few to teach stays as
+        LSI has it. 0: random maps. So are those of two vocabularies.
     others
         See `LowRank`.
     """
@@ -73,6 +81,7 @@ class Bilinear(LowRank):
     negatives_per_positive: Tries = 1
     adagrad: bool = False
     step: Literal["triple", "block"] = "triple"
+    lsi_weight: Weight = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""
@@ -87,6 +96,13 @@ class Bilinear(LowRank):
             raise ValueError(f"storage={self.storage!r} needs U and V: form='low_rank'")
         if self.form == "zero" and self.length is not None:
             raise ValueError(f"length={self.length!r} needs U and V: form='low_rank'")
+        if self.form == "zero" and self.lsi_weight:
+            raise ValueError(f"lsi_weight={self.lsi_weight!r} needs U and V: form='low_rank'")
+        if self.learn_first is not None and self.lsi_weight:
+            raise ValueError(
+                f"learn_first={self.learn_first!r} with lsi_weight={self.lsi_weight!r}: a training "
+                "has one start; expected lsi_weight=0"
+            )
         plain = {"adagrad": False, "form": "low_rank"}
         if self.negatives_per_positive > 1:
             self._only_with("negatives_per_positive", 1, {"negatives": 1, "warp": False, **plain})
@@ -103,9 +119,32 @@ class Bilinear(LowRank):
                     f"expected {other}={expected!r}, or {name}={usual!r}"
                 )
 
+    def before(self, task: Task, rng: np.random.Generator, options: FitOptions) -> Before:
+        """Return LSI as the start, where it is asked for and both sides have the same words."""
+        if not self._starts_with_lsi(task):
+            return super().before(task, rng, options)
+        words, N = task.documents.matrix(self.view), self.dimensions
+        factors = leading_vectors(words, (N,), rng, threads=options.threads)
+        n = factors.dimensions[N]
+        maps = {}
+        for name in ("U",) if self.tied else ("U", "V"):
+            rows = rng.normal(0, several(self.init_std)[0], (words.shape[1], N))
+            rows[:, :n] = np.sqrt(self.lsi_weight) * factors.vectors[:, :n]
+            maps[name] = rows.astype(np.float32)
+        return Before(fitted(self, task, maps), {"lsi_residual": factors.residual})
+
+    def _starts_with_lsi(self, task: Task) -> bool:
+        sides = (task.queries, task.documents)
+        return self.lsi_weight > 0 and len({one.views[self.view].space for one in sides}) == 1
+
     def cost(self, task: Task, threads: int = 1) -> Cost:
-        """Return the cost of a training, with the documents d- that blocks share."""
+        """Return the cost of a training: its start, and the documents d- that blocks share."""
         one = super().cost(task, threads)
+        if self._starts_with_lsi(task):
+            shape = task.documents.matrix(self.view).shape
+            maps = 4 * shape[1] * self.dimensions * (1 if self.tied else 2)
+            most = max(one.memory, memory_of(shape, self.dimensions) + maps)
+            one = Cost(most + maps, one.disk)
         if self.step == "triple":
             return one
         rows = task.documents.matrix(self.view if self.diagonal == "none" else self.diagonals_view)

@@ -309,7 +309,8 @@ class Estimator:
         if curve is None or not names or best is None:
             return ""
         curve = curve.filter(triples=best)
-        values = dict(_validated(name, curve[name][0]) for name in names)
+        kept = {name: curve[name][0] for name in names}
+        values = dict(_validated(name, one) for name, one in kept.items() if one is not None)
         row = ["on validation", f"{curve['triples'][0]:,}"]
         return html_table(
             ["", "triples", *values], [[*row, *(f"{value:.4f}" for value in values.values())]]

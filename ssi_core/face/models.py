@@ -154,9 +154,9 @@ class SSI(Estimator):
         Rate of D, as a multiple of ``rate``.
     init_std : float, optional
         Standard deviation of U and V at the start.
-    lsi_weight : float, optional
-        Weight of LSI at the start, which pairs then change; 0 begins with random U and V, as a task
-        of two vocabularies does.
+    lsi_weight : float or "typed", optional
+        Weight of LSI at the start, from which U and V then learn; 0 begins with random ones, as a
+        task of two vocabularies does. "typed": 2 where queries are no documents, or else 0.
     view : str, optional
         Weighting of words that U and V read.
     diagonal_view : str, optional
@@ -199,7 +199,7 @@ class SSI(Estimator):
         rate: float = 0.03,
         diagonal_rate: float = 20.0,
         init_std: float = 0.01,
-        lsi_weight: float = 2.0,
+        lsi_weight: float | Literal["typed"] = "typed",
         view: str = "sublinear:50@30000",
         diagonal_view: str = "sublinear",
         negatives: int = 8,

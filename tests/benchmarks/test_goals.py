@@ -1,6 +1,7 @@
 """The table of docs/auto.md is the committed results; a share of pairs is one of validation."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,9 @@ def test_a_share_of_the_pairs_has_its_share_of_validation_and_the_whole_test(tas
 
 def test_the_rows_are_what_a_stranger_calls(task_dir):
     task = open_task(task_dir)
-    least, documented, auto = (goals.model_of(row, task) for row in goals.ROWS)
+    least, documented, auto, random = (goals.model_of(row, task) for row in goals.ROWS)
     assert (least.name, documented.name, auto.name) == ("untrained", "bilinear", "auto")
+    assert random == replace(documented, lsi_weight=0) != documented
     assert (documented.epoch, documented.patience, documented.stop_by) == (
         "passes",
         "passes",
@@ -45,7 +47,7 @@ def test_the_rows_are_what_a_stranger_calls(task_dir):
 
 def result(name, *means):
     """A set on which each comparison has a mean difference, told from 0 where it is not 0."""
-    compared = zip(goals.COMPARED, means, strict=True)
+    compared = zip(goals.COMPARED, [*means, 0.4], strict=True)
     differences = [
         {"of": of, "from": other, "mean": mean, "se": 0.001, "p": 1e-4 if mean else 1.0}
         for (of, other), mean in compared
@@ -56,12 +58,13 @@ def result(name, *means):
 def test_the_summary_counts_what_is_told_apart_and_has_the_interval_over_sets():
     results = [result("a", 0.1, 0.2, 0.0), result("b", 0.3, -0.2, 0.0), result("c", 0.2, 0.0, 0.0)]
     lines = goals.summary(goals.compared(results))
-    first, second, third = (line.split(" | ")[1:] for line in lines)
+    first, second, third, fourth = (line.split(" | ")[1:] for line in lines)
     half = 4.303 * np.std([0.1, 0.2, 0.3], ddof=1) / np.sqrt(3)
     low, high = 0.2 - half, 0.2 + half
     assert first == ["3", "3", "0", f"+0.200 ({low:+.3f} to {high:+.3f}) |"]
     assert second[:3] == ["3", "1", "1"]
     assert third == ["3", "0", "0", "+0.000 (+0.000 to +0.000) |"]
+    assert fourth == ["3", "3", "0", "+0.400 (+0.400 to +0.400) |"]
 
 
 def test_a_difference_is_that_of_the_same_queries():

@@ -181,7 +181,7 @@ def test_objects_say_what_they_are(docs, task):
 
 
 def test_estimators_show_their_settings_and_then_their_measures(task):
-    model = ssi.SSI(**SMALL)
+    model = ssi.SSI(**SMALL, lsi_weight=0)
     assert "not fitted: call fit(task)" in model._repr_html_()
     assert '>rate</td><td style="text-align:right">0.1</td>' in model._repr_html_()
     shown = model.fit(task)._repr_html_()
@@ -191,6 +191,9 @@ def test_estimators_show_their_settings_and_then_their_measures(task):
     assert f'>{best:,}</td><td style="text-align:right">' in shown
     for value in (kept["val/rank_loss"][0], 1 - kept["val/map_error"][0]):
         assert f'<td style="text-align:right">{value:.4f}</td>' in shown
+    still = ssi.SSI(**SMALL | {"rate": 1e-9}).fit(task)
+    assert still.fitted_.facts["best_at"] == 0
+    assert '>on validation</td><td style="text-align:right">0</td>' in still._repr_html_()
     assert ">MAP</th>" in shown
     assert f"fitted on {task.path}" in shown
     triples = model.fitted_.facts["triples"]

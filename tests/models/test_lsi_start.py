@@ -64,6 +64,18 @@ def test_two_vocabularies_and_a_given_start_leave_lsi_out(task, mates_task_dirs)
             np.testing.assert_array_equal(with_lsi.arrays[name], without.arrays[name])
 
 
+def test_typed_is_a_weight_of_two_where_queries_are_no_documents(task):
+    """The same texts count as typed where they stand beside the documents, and not among them."""
+    plain = dataclasses.replace(STILL, rates=(0.1,))
+    ids = task.queries.ids.clone()
+    typed = dataclasses.replace(task, queries=dataclasses.replace(task.queries, ids=ids))
+    for one, weight in ((task, 0.0), (typed, 2.0)):
+        found = fit(dataclasses.replace(plain, lsi_weight="typed"), one)
+        expected = fit(dataclasses.replace(plain, lsi_weight=weight), one)
+        np.testing.assert_array_equal(found.arrays["U"], expected.arrays["U"])
+        assert ("lsi_residual" in found.facts) == (weight > 0)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

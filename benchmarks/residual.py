@@ -36,15 +36,15 @@ from ssi_core.types import Float64, Pairs, Task
 
 MEASURE = "map"
 WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0)
+_RANDOM: Mapping[str, Any] = {"lsi_weight": 0}
+_HARD: Mapping[str, Any] = {"against": "first_stage"}
 ROWS: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
-    "words of links": (False, {}),
-    "words of links and titles": (True, {}),
-    "words of links and titles, half of d- of the first 60": (
-        True,
-        {"against": "first_stage"},
-    ),
+    "words of links": (False, _RANDOM),
+    "words of links and titles": (True, _RANDOM),
+    "words of links and titles, half of d- of the first 60": (True, {**_HARD, **_RANDOM}),
+    "the same, begun with LSI": (True, _HARD),
 }
-"""Whether titles are learned from, too, and settings of the latent part."""
+"""Whether titles are learned from, too, and settings of the latent part; last the default ones."""
 
 
 def folds(task: Task, known: Task, number: int, seed: int) -> Iterator[tuple[Task, Validator]]:

@@ -93,6 +93,7 @@ class LowRank(Trained):
     negatives_per_positive = 1
     adagrad = False
     step = "triple"
+    lsi_weight = cast("float | str", 0.0)
 
     def __post_init__(self) -> None:
         """Refuse values that no training could follow."""

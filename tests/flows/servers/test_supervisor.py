@@ -41,6 +41,7 @@ def test_a_command_that_is_slow_is_told_of_as_slow(tmp_path):
                 self.wait()
             finally:
                 self.process.kill()
+                self.process.wait()
 
     with pytest.raises(RuntimeError, match=r"a command did not answer within 0.1 seconds"):
         Slow(tmp_path / "log").__enter__()

@@ -10,7 +10,9 @@ from scipy import sparse
 
 pytest.importorskip("feedparser", reason="the extra feeds is not installed")
 
+from flows.cli import cli
 from ssi_core.collection import open_collection
+from ssi_core.command.verb import run
 from ssi_core.guests.feeds import reading
 from ssi_core.guests.feeds.compare import CHOSEN, compare, judge, pairs_of
 from ssi_core.guests.feeds.elements import SETS, score
@@ -292,7 +294,9 @@ def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path, capsys
     table.write_text("none.md\tSea\n")
     arguments = [str(linked.path), str(tmp_path / "others"), "--topics", str(table)]
     assert run(cli, ["rank", "feeds", "write", *arguments]) == 3
-    assert "none of its 1 rows has the id of a document" in " ".join(capsys.readouterr().err.split())
+    assert "none of its 1 rows has the id of a document" in " ".join(
+        capsys.readouterr().err.split()
+    )
     table.write_text("one column\n")
     with pytest.raises(BadInput, match="line 1 has 1 columns"):
         read_topics(table, known)

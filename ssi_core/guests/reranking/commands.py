@@ -135,7 +135,7 @@ def _fit_on_pairs(
     from ssi_core.guests.reranking.letor import read_letor
     from ssi_core.guests.reranking.rankers import reranker_named
 
-    test = None
+    test: Path | None = None
     if train.is_dir():
         if valid is not None:
             raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")

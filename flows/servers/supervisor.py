@@ -113,7 +113,10 @@ class Kept(ABC):
         with tempfile.TemporaryFile(dir=self.log.parent) as probe:
             probe.write(bytes(4096))
         lines = self.log.read_text(errors="replace")[-500:] if self.log.exists() else ""
-        raise RuntimeError(f"{self.name} did not start; {self.log} ends with:\n{lines}")
+        what = "did not start"
+        if not self.is_over():
+            what = f"did not answer within {self.patience:g} seconds; try again when less runs here"
+        raise RuntimeError(f"{self.name} {what}; {self.log} ends with:\n{lines}")
 
     @property
     def _users(self) -> Path:

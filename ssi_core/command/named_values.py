@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, get_origin, get_type_hints
 
 import click
+
+from ssi_core.strict import instead
+from ssi_core.types import BadInput
 
 
 def pairs_of(
@@ -28,12 +31,16 @@ def pairs_of(
     return pairs
 
 
-def values_of(pairs: Mapping[str, str]) -> dict[str, Any]:
+def values_of(pairs: Mapping[str, str], kind: type | None = None) -> dict[str, Any]:
     """Return the values of `pairs_of` as numbers, several of them, or texts.
+
+    Where the dataclass that they are for is given, a field for a text takes "3" as a text, and one
+    for a list takes a value alone.
 
     >>> values_of({"rounds": "100", "lambdas": "0.5,1", "measure": "letor_map"})
     {'rounds': 100, 'lambdas': (0.5, 1), 'measure': 'letor_map'}
     """
+    hints = {} if kind is None else get_type_hints(kind)
 
     def one(text: str) -> Any:
         for kind in (int, float):
@@ -43,7 +50,17 @@ def values_of(pairs: Mapping[str, str]) -> dict[str, Any]:
                 continue
         return text
 
-    return {
-        name: tuple(map(one, text.split(","))) if "," in text else one(text)
-        for name, text in pairs.items()
-    }
+    def value(name: str, text: str) -> Any:
+        if hints.get(name) is str:
+            return text
+        several = "," in text or get_origin(hints.get(name)) is tuple
+        return tuple(map(one, text.split(","))) if several else one(text)
+
+    return {name: value(name, text) for name, text in pairs.items()}
+
+
+def require_name(name: str, what: str, known: Iterable[str], option: str) -> None:
+    """Raise `BadInput` where the value of an option is none of the known names."""
+    known = list(known)
+    if name not in known:
+        raise BadInput(f"{option}: no {what} {instead(name, known)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -26,12 +26,14 @@ from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
 from ssi_core.models.choice.untrained import Untrained, learns, title
 from ssi_core.registry import HOOKS
-from ssi_core.strict import instead, named
+from ssi_core.strict import instead, named, whole
 from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 
 MEASURES = ("rank_loss", "map", "p_at_10")
 """Measures that a comparison shows, as tables do."""
+_LABEL = 40
+"""Letters of a label that a table shows beside a measure at least."""
 EITHER = " or "
 """What stands between the titles of the models of several folds."""
 
@@ -126,7 +128,7 @@ class Comparison:
 
     def __str__(self) -> str:
         notes = (textwrap.fill(note, WIDTH) for note in self._notes())
-        return "\n".join([text_table(*self._table()), *notes])
+        return "\n".join([*self._blocks(), *notes])
 
     __repr__ = __str__
 
@@ -150,6 +152,20 @@ class Comparison:
             for label in self.reports
         ]
         return ["", *(TITLES.get(name, name) for name in self.measures)], rows
+
+    def _blocks(self) -> Iterator[str]:
+        """Yield the table, in parts one below another where labels would be cut for its width."""
+        head, rows = self._table()
+        label = min(_LABEL, max(len(row[0]) for row in rows))
+        widths = [max(len(line[n]) for line in (head, *rows)) + 2 for n in range(1, len(head))]
+        begin = 0
+        while begin < len(widths):
+            end = begin + 1
+            while end < len(widths) and label + sum(widths[begin : end + 1]) <= WIDTH:
+                end += 1
+            part = slice(1 + begin, 1 + end)
+            yield text_table(["", *head[part]], [[row[0], *row[part]] for row in rows])
+            begin = end
 
     def _signs(self) -> dict[tuple[str, str], str]:
         """Return (label, measure) -> what stands before a value that differs from the baseline."""
@@ -242,6 +258,7 @@ def compare(
     ['ranker', 'map', 'map_se', 'map_p']
     """
     task, reports = require_task(task), {}
+    queries = None if queries is None else whole("queries", queries)
     with progress.shown("compare") as on_progress:
         for number, (label, seeds) in enumerate((labelled := _labelled(rankers, task)).items()):
             if on_progress is not None:

@@ -251,7 +251,16 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
         for number, row in enumerate(rows):
             values = {name: _plain(value) for name, value in row.items()}
             kept = {name: one for name, one in values.items() if one is not None or not number}
-            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+            file.write(_whole(json.dumps(kept, ensure_ascii=False)) + "\n")
+
+
+def _whole(text: str) -> str:
+    r"""Return a text with U+FFFD for halves of letters, which no encoding has.
+
+    >>> _whole("a \ud800 b")
+    'a \ufffd b'
+    """
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def _plain(value: Any) -> Any:

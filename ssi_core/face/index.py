@@ -57,6 +57,16 @@ class Index:
         self._searcher, self._related = opened, related
         self.path = opened.index.path
 
+    def __copy__(self) -> Index:
+        return Index(self._searcher, self._related)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Refuse to be pickled: an index is a directory, which other processes open themselves."""
+        raise TypeError(
+            f"an index is not pickled: it is the directory {self.path}. Pickle the model, and call "
+            "model.index(docs) there; or save both (ssi.fit(docs).save(directory))."
+        )
+
     @classmethod
     def of(
         cls,

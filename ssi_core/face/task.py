@@ -201,6 +201,8 @@ class Task:
 
     def pairs(self, side: Side) -> pl.DataFrame:
         """Return the relevant pairs of a side (of the first fold): ids, weight and grade."""
+        if side not in SIDES:
+            raise ValueError(f"side={side!r}, expected one of {', '.join(SIDES)}")
         pairs: types.Pairs = getattr(self.divisions[0], side)
         return pl.DataFrame(
             {

@@ -219,3 +219,42 @@ def test_results_show_snippets_with_marks_and_what_strangers_wrote_as_text(task)
     assert repr(index).startswith("Index of 2 documents under BM25, ")
     assert "Index of 2 documents under BM25" in index._repr_html_()
     assert "One &lt;script&gt;" in index._repr_html_()
+
+
+def test_an_index_says_how_it_reaches_another_process(docs, task):
+    index = ssi.BM25().fit(task).index(docs)
+    with pytest.raises(TypeError, match=r"an index is not pickled: it is the directory .+index"):
+        pickle.dumps(index)
+    assert copy.copy(index).path == index.path
+
+
+def test_a_wide_comparison_shows_whole_labels(task):
+    rankers = {"U'V + I": ssi.BM25().fit(task), "U'V + D": ssi.TfIdf().fit(task)}
+    measures = ["map", "mrr", "ndcg_at_10", "p_at_1", "p_at_10", "rank_loss"]
+    shown = str(ssi.compare(rankers, task, measures=measures)).splitlines()
+    assert max(map(len, shown)) <= 80
+    for label in rankers:
+        values = " ".join(line.removeprefix(label) for line in shown if line.startswith(label))
+        assert values.count("±") == len(measures)
+    narrow = str(ssi.compare(rankers, task)).splitlines()
+    assert [line[:7] for line in narrow[:3]] == [" " * 7, *rankers]
+
+
+def test_a_side_and_a_number_of_queries_are_checked(task):
+    with pytest.raises(ValueError, match="side='tset', expected one of train, valid, test"):
+        task.pairs("tset")
+    with pytest.raises(ValueError, match="queries=0: expected at least 1"):
+        ssi.compare([ssi.BM25().fit(task)], task, queries=0)
+
+
+def test_a_ranker_of_pairs_takes_pairs():
+    with pytest.raises(TypeError, match=r"'train.txt': expected pairs. Read: ssi.read_letor"):
+        ssi.Reranker("rankrls").fit("train.txt")
+
+
+def test_half_a_letter_is_replaced():
+    """JSON of JavaScript has them where a text was cut in the middle of an emoji."""
+    assert ssi.read(["a \ud800 road", "a car"]).frame["text"].to_list() == [
+        "a \ufffd road",
+        "a car",
+    ]

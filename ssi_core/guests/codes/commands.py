@@ -12,7 +12,7 @@ import click
 
 from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
-from ssi_core.command.named_values import values_of
+from ssi_core.command.named_values import require_name, values_of
 from ssi_core.command.options import SAVE, SEED, K
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ssi_core.guests.codes.base import Hasher
     from ssi_core.recorder import RowRecorder
 
+_NOTHING = (
+    "nothing found: none of the text's words is in two of the texts that have codes (or all are in "
+    "every one). Check the spelling, or try other words."
+)
 _METHODS = ("sth", "sths", "lsi", "centred_lsi", "itq", "lch", "spectral", "lsh")
 RADIUS: Any = option(
     1, "Number of bits in which codes can differ from the code of a text.", ge=0, le=1024
@@ -142,11 +146,12 @@ class FitSettings:
 )
 def fit(given: FitSettings) -> Outcome:
     """Learn codes of the training texts, and measure them by the test texts."""
-    from ssi_core.guests.codes.hashers import hasher_named
+    from ssi_core.guests.codes.hashers import HASHERS, hasher_named
     from ssi_core.guests.codes.measures import TITLES, ball_measures
     from ssi_core.guests.codes.model import CodeModel
     from ssi_core.guests.codes.sources import read_labelled
 
+    require_name(given.method, "hasher", HASHERS, "--method")
     hasher = hasher_named(given.method, {**values_of(given.settings_), "bits": given.bits}, "--set")
     with progress("read") as on_progress:
         texts = read_labelled(given.data, on_progress)
@@ -191,8 +196,8 @@ def search(given: SearchSettings) -> Outcome:
     from ssi_core.guests.codes.model import CodeModel
 
     loaded = CodeModel.load(given.model)
-    code = loaded.encode((given.text,))[0]
-    rows = loaded.index().search(code, given.radius)
+    code, known = loaded.encode((given.text,))[0], loaded.knows(given.text)
+    rows = loaded.index().search(code, given.radius) if known else np.empty(0, np.int64)
     far = np.bitwise_count(loaded.fitted.codes[rows] ^ code).sum(axis=1)
     hits = [
         {"id": loaded.ids[row], "distance": int(distance)}
@@ -201,6 +206,9 @@ def search(given: SearchSettings) -> Outcome:
     value = {"texts": len(rows), "hits": hits}
 
     def show(console: Console) -> None:
+        if not known:
+            console.print(_NOTHING)
+            return
         console.print(f"{len(rows):,} texts within {given.radius}")
         for hit in hits:
             console.print(f"  {hit['distance']} {hit['id']}", markup=False)
@@ -293,6 +301,8 @@ def _show_curves(console: Console, result: Mapping[str, Any]) -> None:
             lines.append([row["hasher"], *cells, *p])
         console.print()
         console.print(plain_table(head, lines))
+    if not any("tests" in row for row in result["rows"]):
+        return
     console.print(
         f"p: sign test over the test texts at {result['tested_bits']} bits against "
         f"{result['baseline']}, two-sided, corrected by Holm over the methods",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 from ssi_core.guests.codes.hashers import hasher_named
 from ssi_core.guests.codes.model import CodeModel
 from ssi_core.guests.codes.packed import BallIndex, Codes
+from ssi_core.strict import cut, whole
 from ssi_core.types import BadInput
 
 
@@ -75,7 +76,7 @@ class Hasher:
         numbers = None
         if labels is not None:
             numbers = np.unique(np.array(labels), return_inverse=True)[1].astype(np.int32)
-        self.model_ = CodeModel.of(self._settings, tuple(texts), numbers)
+        self.model_ = CodeModel.of(self._settings, _listed(texts), numbers)
         self._index = None
         return self
 
@@ -87,10 +88,12 @@ class Hasher:
         texts : sequence of str
             Any texts.
         """
-        return self._trained().encode(tuple(texts))
+        return self._trained().encode(_listed(texts))
 
     def search(self, text: str, radius: int = 1) -> list[int]:
         """Return the numbers of training texts in the Hamming ball of a text, the nearest first.
+
+        A text without a word that the training texts have, and that tells them apart, finds none.
 
         Parameters
         ----------
@@ -99,7 +102,9 @@ class Hasher:
         radius : int
             Largest number of bits that differ.
         """
-        model = self._trained()
+        model, radius = self._trained(), whole("radius", radius, 0)
+        if not model.knows(*_listed([text])):
+            return []
         if self._index is None:
             self._index = model.index()
         rows: list[int] = self._index.search(model.encode((text,))[0], radius).tolist()
@@ -137,3 +142,14 @@ class Hasher:
     def __repr__(self) -> str:
         shown = [repr(self.method), *(f"{n}={v!r}" for n, v in self.parameters.items())]
         return f"Hasher({', '.join(shown)})"
+
+
+def _listed(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts as a tuple; a text alone would be one text for each of its letters."""
+    if isinstance(texts, str):
+        raise TypeError(f"{cut(repr(texts))}: a text alone, expected a list of texts")
+    listed = tuple(texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise TypeError(f"text {number}: {cut(repr(text))} is no text")
+    return listed

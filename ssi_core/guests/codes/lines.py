@@ -10,7 +10,7 @@ from ssi_core.corpus.inputs import read_lines
 from ssi_core.guests.codes.labelled import LabelledText, LabelledTexts, collect
 from ssi_core.types import BadInput, Progress
 
-_FORM = 'Expected: {"text": "...", "label": "...", "side": "train"}, or "test"; "id" if you like.'
+FORM = 'Expected: {"text": "...", "label": "...", "side": "train"}, or "test"; "id" if you like.'
 
 
 def read_labelled_lines(path: str | Path, *, progress: Progress | None = None) -> LabelledTexts:
@@ -45,13 +45,13 @@ def _row(line: bytes | None, number: int, where: str) -> LabelledText:
     try:
         values = json.loads(line or b"")
     except ValueError as error:
-        raise BadInput(f"{where}: it is not JSON ({error}). {_FORM}") from None
+        raise BadInput(f"{where}: it is not JSON ({error}). {FORM}") from None
     if not isinstance(values, dict):
-        raise BadInput(f"{where}: it is no JSON object. {_FORM}")
+        raise BadInput(f"{where}: it is no JSON object. {FORM}")
     for name in ("text", "label"):
         if not isinstance(values.get(name), str):
-            raise BadInput(f"{where}: {name} is no text. {_FORM}")
+            raise BadInput(f"{where}: {name} is no text. {FORM}")
     if values.get("side") not in ("train", "test"):
-        raise BadInput(f"{where}: side is {values.get('side')!r}. {_FORM}")
+        raise BadInput(f"{where}: side is {values.get('side')!r}. {FORM}")
     identifier = values.get("id", number)
     return LabelledText(str(identifier), values["text"], values["label"], values["side"])

@@ -65,6 +65,10 @@ class CodeModel(Fitted[Hasher]):
         """Return the codes of texts by the hash function."""
         return self.fitted.encode(self.words.rows(texts))
 
+    def knows(self, text: str) -> bool:
+        """Tell whether a text has a word with a weight; the code of one without says nothing."""
+        return bool(self.words.rows((text,)).nnz)
+
     def index(self) -> BallIndex:
         """Return the codes of the training texts as an index."""
         return BallIndex(self.fitted.codes, self.fitted.hasher.bits)

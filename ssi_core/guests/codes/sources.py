@@ -8,7 +8,7 @@ from pathlib import Path
 from ssi_core.corpus.archive import read_matching
 from ssi_core.guests.codes import newsgroups, reuters
 from ssi_core.guests.codes.labelled import LabelledTexts
-from ssi_core.guests.codes.lines import read_labelled_lines
+from ssi_core.guests.codes.lines import FORM, read_labelled_lines
 from ssi_core.types import BadInput, Progress
 
 READERS = ((reuters.FILE, reuters.read_reuters), (newsgroups.FILE, newsgroups.read_newsgroups))
@@ -34,6 +34,8 @@ def read_labelled(path: str | Path, progress: Progress | None = None) -> Labelle
     path = Path(path)
     if path.name.endswith(_LINES):
         return read_labelled_lines(path, progress=progress)
+    if path.is_file() and {".json", ".ndjson", ".txt", ".csv", ".tsv"} & {*path.suffixes}:
+        raise BadInput(f"{path}: texts are read from JSON lines. Name the file .jsonl. {FORM}")
     either = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in READERS))
     for name, _ in read_matching(path, either):
         for pattern, reader in READERS:

@@ -16,6 +16,7 @@ from ssi_core.command.models import experiment_run
 from ssi_core.command.options import SAVE, SEED
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress
+from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,6 +134,11 @@ def write(given: WriteSettings) -> Outcome:
 
     opened = open_collection(given.collection)
     named, unknown = read_topics(given.topics, known_ids(opened))
+    if unknown and not named:
+        raise BadInput(
+            f"{given.topics}: none of its {unknown:,} rows has the id of a document of "
+            f"{given.collection}, a tab, and a topic. Take the ids of that collection."
+        )
     drawn = draw(named, given.least, given.most, given.seed)
     with progress("write") as on_progress:
         counts = write_feeds(opened, drawn, given.out, entries=given.entries, progress=on_progress)

@@ -68,7 +68,8 @@ def read_topics(path: Path, known: frozenset[str]) -> tuple[dict[str, list[str]]
     """
     topics: dict[str, dict[str, None]] = {}
     unknown = 0
-    for number, line in enumerate(inputs.text_lines(path, "Check the file."), 1):
+    for number, text in enumerate(inputs.text_lines(path, "Check the file."), 1):
+        line = text.removeprefix("\ufeff") if number == 1 else text
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.rstrip("\r\n").split("\t")

@@ -16,6 +16,7 @@ from ssi_core.bounds import Share
 from ssi_core.estimator import Arrays
 from ssi_core.guests.reranking.base import Choice, Linear, Rounds
 from ssi_core.guests.reranking.measures import Grades, measure_named
+from ssi_core.guests.reranking.optimised import require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 
 CERTAIN = 1e-9
@@ -54,6 +55,11 @@ class AdaRank(Linear):
     tolerance: Share = 0.002
     repeats: Annotated[int, Field(ge=1, le=1000)] = 5
     rounds: Rounds = 500
+
+    def __post_init__(self) -> None:
+        """Refuse a measure that is not known."""
+        super().__post_init__()
+        require_measure("optimise", self.optimise)
 
     def learn(
         self, train: PairFeatures, valid: PairFeatures | None

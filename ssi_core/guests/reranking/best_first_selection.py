@@ -18,6 +18,7 @@ from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
 from ssi_core.estimator import Arrays, Sizes
 from ssi_core.guests.reranking.base import Choice, Reranker, Seed
 from ssi_core.guests.reranking.best_first import Subset, best_alone, combination, partition
+from ssi_core.guests.reranking.optimised import require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import BadInput, Float64
 
@@ -79,6 +80,7 @@ class BestFirstSelection(Reranker):
     def __post_init__(self) -> None:
         """Refuse an unknown ranker, or settings that it does not take."""
         super().__post_init__()
+        require_measure("optimise", self.optimise)
         if self.inner == self.name:
             raise ValueError(f"inner={self.inner!r}: expected another ranker")
         settings = {n: tuple(v) if isinstance(v, list) else v for n, v in self.settings.items()}

@@ -12,11 +12,12 @@ import click
 
 from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
-from ssi_core.command.named_values import values_of
+from ssi_core.command.named_values import require_name, values_of
 from ssi_core.command.options import MAX_QUERIES, ROWS, SAVE, SEED
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress, settings
 from ssi_core.guests.reranking.display import show_rankers
+from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,12 +107,15 @@ def fit(given: FitSettings) -> Outcome:
     documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the first model is
     measured over all candidates of the test queries.
     """
+    from ssi_core.guests.reranking.rankers import RERANKERS
+
     of_task = {
         name: value
         for name in ("depth", "queries", "seed")
         if (value := getattr(given, name)) is not None
     }
-    settings_ = values_of(given.settings_)
+    require_name(given.ranker, "ranker", RERANKERS, "--ranker")
+    settings_ = values_of(given.settings_, RERANKERS[given.ranker])
     if given.models:
         if given.valid is not None:
             raise click.UsageError("--valid goes with a file: a task has its validation queries.")
@@ -137,27 +141,43 @@ def _fit_on_pairs(
             raise click.UsageError("--valid goes with a file: a folder has its vali.txt.")
         train, valid, test = (train / f"{name}.txt" for name in ("train", "vali", "test"))
     chosen = reranker_named(ranker, values, "--set")
+    others = (valid, test if test is not None and test.exists() else None)
+    paths = [train, *(one for one in others if one is not None)]
     with progress("read") as on_progress:
-        sides = (
-            read_letor(train, on_progress),
-            None if valid is None else read_letor(valid, on_progress),
-        )
+        sides = {path: read_letor(path, on_progress) for path in dict.fromkeys(paths)}
+    _require_apart(paths, sides)
+    pairs = sides[train]
     with progress("fit"):
-        fitted = chosen.fit(*sides)
+        fitted = chosen.fit(pairs, None if valid is None else sides[valid])
     fitted.save(out)
     value: dict[str, Any] = {"path": str(out), "ranker": ranker, "facts": fitted.facts}
-    if test is not None and test.exists():
-        value |= {"test": str(test), "measures": _measures(fitted, read_letor(test), str(test))}
+    if test in sides:
+        value |= {"test": str(test), "measures": _measures(fitted, sides[test], str(test))}
 
     def show(console: Console) -> None:
         console.print(f"reranker {out} ({ranker}, {len(fitted.names)} features)")
-        if sides[0].missing:
-            share = sides[0].missing / sides[0].values.size
-            console.print(f"  missing values {sides[0].missing:,} of the training ({share:.1%})")
-        _show_facts(console, fitted.facts)
-        _show_measures(console, value.get("measures", {}))
+        if pairs.missing:
+            share = pairs.missing / pairs.values.size
+            console.print(f"  missing values {pairs.missing:,} of the training ({share:.1%})")
+        facts = {name: fact for name, fact in fitted.facts.items() if name != "missing_values"}
+        _show_facts(console, facts)
+        if test in sides:
+            console.print(f"measured on {test}:")
+            _show_measures(console, value["measures"], sides[test])
 
     return Outcome(value, show)
+
+
+def _require_apart(paths: Sequence[Path], sides: Mapping[Path, PairFeatures]) -> None:
+    """Refuse queries that are on two sides: what was learned or chosen on them measures nothing."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        for query in sides[path].queries:
+            if query in seen:
+                raise BadInput(
+                    f"{path}: query {query} is in {seen[query]}, too. Give each query one side."
+                )
+        seen |= dict.fromkeys(sides[path].queries, path)
 
 
 def _fit_on_task(
@@ -232,6 +252,8 @@ def score(given: ScoreSettings) -> Outcome:
     from ssi_core.guests.reranking.rankers import load_reranker
     from ssi_core.guests.reranking.score_files import write_run, write_scores
 
+    if given.pairs.is_dir():
+        raise BadInput(f"{given.pairs}: it is a folder. Name one of its files, such as test.txt.")
     fitted = load_reranker(given.model)
     with progress("read") as on_progress:
         features = read_letor(given.pairs, on_progress)
@@ -250,7 +272,7 @@ def score(given: ScoreSettings) -> Outcome:
 
     def show(console: Console) -> None:
         console.print(f"{value['pairs']:,} pairs of {value['queries']:,} queries")
-        _show_measures(console, value["measures"])
+        _show_measures(console, value["measures"], features)
 
     return Outcome(value, show)
 
@@ -386,8 +408,11 @@ def _measures(fitted: FittedReranker, features: PairFeatures, where: str) -> dic
     return means(per_query(features, fitted.score(features, where)))
 
 
-def _show_measures(console: Console, measures: Mapping[str, float]) -> None:
-    from ssi_core.guests.reranking.measures import title_of
+def _show_measures(console: Console, measures: Mapping[str, float], features: PairFeatures) -> None:
+    from ssi_core.guests.reranking.measures import gain_rank, title_of
 
     for name, value in measures.items():
-        console.print(f"  {title_of(name):9} {value:.4f}")
+        depth = gain_rank(name) or 0
+        short = sum(rows.stop - rows.start < depth for _, rows in features.lists())
+        note = f"  ({short:,} queries have fewer than {depth} documents, and count as 0)"
+        console.print(f"  {title_of(name):9} {value:.4f}{note if short else ''}")

@@ -19,6 +19,7 @@ from ssi_core.estimator import Arrays
 from ssi_core.guests.reranking.base import Choice, Linear, Rounds, Seed
 from ssi_core.guests.reranking.kernels.rank_lists import try_steps
 from ssi_core.guests.reranking.measures import Grades, gain_rank, measure_named
+from ssi_core.guests.reranking.optimised import require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64
 
@@ -142,6 +143,11 @@ class CoordinateAscent(Linear):
     tolerance: Share = 0.001
     passes: Rounds = 25
     seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a measure that is not known."""
+        super().__post_init__()
+        require_measure("optimise", self.optimise)
 
     def learn(
         self, train: PairFeatures, valid: PairFeatures | None

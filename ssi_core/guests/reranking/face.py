@@ -20,7 +20,7 @@ from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.models import MODELS
 from ssi_core.models.base import Model
 from ssi_core.models.combined.parts import fitted_parts
-from ssi_core.strict import instead
+from ssi_core.strict import cut, instead
 from ssi_core.types import BadInput, Float64
 
 logger = logging.getLogger(__name__)
@@ -142,6 +142,9 @@ class Reranker:
         BadInput
             There is no order to learn, or the features of the two are not the same.
         """
+        for pairs in (train, valid):
+            if not isinstance(pairs, PairFeatures | None):
+                raise TypeError(f"{cut(repr(pairs))}: expected pairs. Read: ssi.read_letor(path)")
         self.fitted_ = self._settings.fit(train, valid)
         return self
 

@@ -84,8 +84,15 @@ class OfFilesSettings:
 
     query: str = argument("QUERY")
     files: tuple[Path, ...] = argument("FILE")
-    length: int = option(100, "Maximum number of words of the summary.", metavar="WORDS", ge=1)
-    language: str = option("en", "Language of the texts.")
+    length: int = option(
+        100,
+        "Maximum number of words of the summary; its only sentence may have more.",
+        metavar="WORDS",
+        ge=1,
+    )
+    language: str | None = option(
+        None, "Language of the texts. [default: that of the concepts, or guessed from the script]"
+    )
     weighting: Literal["bm25", "tfidf", "graph"] | None = option(
         None, "How a sentence is scored. [default: bm25; graph with --concepts]"
     )
@@ -104,6 +111,7 @@ def of_files(given: OfFilesSettings) -> Outcome:
     the files.
     """
     from ssi_core.corpus.inputs import LARGEST_LINE, read_text
+    from ssi_core.corpus.language import guess_language
     from ssi_core.guests.summary.concepts import ConceptBase
     from ssi_core.guests.summary.summariser import sentences_of, summariser_for
 
@@ -116,8 +124,10 @@ def of_files(given: OfFilesSettings) -> Outcome:
     summariser = summariser_for(
         base, **({} if given.weighting is None else {"weighting": given.weighting})
     )
-    listed = sentences_of(texts, given.language, summariser.shortest)
-    chosen, _ = summariser.answer(listed, given.query, given.length, given.language, base)
+    language = given.language or (guess_language(texts) if base is None else base.language)
+    listed = sentences_of(texts, language, summariser.shortest)
+    chosen, _ = summariser.answer(listed, given.query, given.length, language, base)
+    shares = summariser.shares(listed, given.query, language, base)
     sentences = [
         {"file": str(given.files[listed[position].document]), "text": listed[position].text}
         for position in chosen
@@ -126,10 +136,16 @@ def of_files(given: OfFilesSettings) -> Outcome:
     def show(console: Console) -> None:
         from ssi_core.face.show import shown
 
+        if not sentences:
+            console.print("nothing to choose from: the files have no text")
+        elif not shares:
+            console.print(
+                "no sentence shares a word with the query; these are the first:", style="dim"
+            )
         for one in sentences:
             console.print(shown(one["text"]))
 
-    return Outcome({"sentences": sentences}, show)
+    return Outcome({"sentences": sentences, "answers": shares}, show)
 
 
 @dataclass(frozen=True, kw_only=True)

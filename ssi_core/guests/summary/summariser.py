@@ -200,6 +200,18 @@ class Summariser:
         wanted = np.where(shares, scores, -np.inf) if shares.any() else scores
         return sorted(self.choose(listed, space, wanted, words)), scores
 
+    def shares(
+        self,
+        listed: Sequence[Sentence],
+        query: str,
+        language: str,
+        base: ConceptBase | None = None,
+    ) -> bool:
+        """Tell whether any sentence shares something with a query; see `answer`."""
+        if not listed:
+            return False
+        return bool((self.space(listed, language, base).query(query) > 0).any())
+
     def choose(
         self,
         listed: Sequence[Sentence],

@@ -31,6 +31,22 @@ def test_a_command_that_ends_is_told_of_with_its_log(tmp_path):
         Ends(tmp_path / "log").__enter__()
 
 
+def test_a_command_that_is_slow_is_told_of_as_slow(tmp_path):
+    class Slow(Ends):
+        patience = 0.1
+
+        def begin(self):
+            self.start([sys.executable, "-c", "import time; time.sleep(60)"], {})
+            try:
+                self.wait()
+            finally:
+                self.process.kill()
+                self.process.wait()
+
+    with pytest.raises(RuntimeError, match=r"a command did not answer within 0.1 seconds"):
+        Slow(tmp_path / "log").__enter__()
+
+
 def test_a_full_disk_is_said_where_the_log_cannot_say_it(tmp_path, monkeypatch):
     # A stand-in: tests/robust fills the disk below whole commands.
     def full(dir):

@@ -122,3 +122,35 @@ def test_what_is_wrong_is_named(data, monkeypatch, ssi, arguments, code, message
 def test_codes_differ_in_at_most_all_bits_that_there_can_be(radius, said, capsys):
     assert run(cli, ["rank", "codes", "search", "nowhere", "a text", "--radius", str(radius)]) != 0
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_text_without_a_known_word_finds_nothing(data, tmp_path, ssi, capsys):
+    """Its code is that of a row of zeros, which is near texts that it has nothing to do with."""
+    model = tmp_path / "codes"
+    ssi("rank", "codes", "fit", data, "--method", "lsi", "--bits", "2", "--out", model)
+    for text in ("xyzzy", ""):
+        code, found, _ = ssi("rank", "codes", "search", model, text, "--radius", 2)
+        assert (code, found) == (0, {"texts": 0, "hits": []})
+    run(cli, ["rank", "codes", "search", str(model), "xyzzy"])
+    assert "none of the text's words" in capsys.readouterr().out
+
+
+def test_what_is_wrong_is_named_by_its_option(data, tmp_path, ssi):
+    arguments = "--out", tmp_path / "out"
+    code, refused, _ = ssi("rank", "codes", "fit", data, "--method", "sht", *arguments)
+    assert code == 3
+    assert "--method: no hasher 'sht'. Did you mean 'sth'" in refused["error"]["message"]
+    other = tmp_path / "own.ndjson"
+    other.write_bytes(data.read_bytes())
+    code, refused, _ = ssi("rank", "codes", "fit", other, *arguments)
+    assert code == 3
+    assert "Name the file .jsonl" in refused["error"]["message"]
+    code, _, _ = ssi("rank", "codes", "fit", other.rename(other.with_suffix(".jsonl")), *arguments)
+    assert code == 0
+
+
+def test_a_note_on_tests_stands_where_there_are_tests(data, capsys):
+    for lengths, noted in (("4", False), ("16", True)):
+        run(cli, ["rank", "codes", "compare", str(data), "--methods", "sth,lsi",
+                  "--lengths", lengths])  # fmt: skip
+        assert ("p: sign test" in capsys.readouterr().out) == noted

@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.linalg import orthogonal_procrustes
 from sklearn.svm import SVC
 
+import ssi_core as ssi
 from ssi_core.guests.codes import projections
 from ssi_core.guests.codes.hashers import HASHERS, hasher_named
 from ssi_core.guests.codes.measures import average_precision, ball_measures
@@ -276,3 +277,25 @@ def test_a_large_matrix_has_the_projection_of_one_that_is_spread_out(kind, monke
     monkeypatch.setattr(projections, "_DENSE", 0)
     again = kind(bits=4).projection(rows, np.random.default_rng(1))
     np.testing.assert_allclose(again, whole, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda hasher: hasher.fit("cats purr"), "a text alone, expected a list"),
+        (lambda hasher: hasher.encode("cats purr"), "a text alone, expected a list"),
+        (lambda hasher: hasher.encode(["cats", None]), "text 1: None is no text"),
+    ],
+)
+def test_texts_are_a_list_of_texts(call, message):
+    hasher = ssi.Hasher("lsi", bits=2).fit(made.texts(30, 0)[0])
+    with pytest.raises(TypeError, match=message):
+        call(hasher)
+
+
+def test_a_search_of_no_known_word_finds_none_and_a_radius_is_a_number_of_bits():
+    hasher = ssi.Hasher("lsi", bits=2).fit(made.texts(30, 0)[0])
+    assert hasher.search("a kitten", radius=2)
+    assert hasher.search("xyzzy", radius=2) == hasher.search("", radius=2) == []
+    with pytest.raises(ValueError, match="radius=-1: expected at least 0"):
+        hasher.search("a kitten", radius=-1)

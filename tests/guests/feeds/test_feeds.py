@@ -10,7 +10,9 @@ from scipy import sparse
 
 pytest.importorskip("feedparser", reason="the extra feeds is not installed")
 
+from flows.cli import cli
 from ssi_core.collection import open_collection
+from ssi_core.command.verb import run
 from ssi_core.guests.feeds import reading
 from ssi_core.guests.feeds.compare import CHOSEN, compare, judge, pairs_of
 from ssi_core.guests.feeds.elements import SETS, score
@@ -265,7 +267,7 @@ def linked(tmp_path):
     return open_collection(ingest("folder", path, tmp_path / "corpus", language="en").path)
 
 
-def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path):
+def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path, capsys):
     table = tmp_path / "topics.tsv"
     lines = ["# id, topic", *(f"{n}.md\tsubject.Sea.Ship_yards" for n in range(4))]
     lines += [f"{n}.md\tTrees" for n in range(3, 8)] + ["none.md\tTrees"]
@@ -287,6 +289,14 @@ def test_feeds_are_made_of_documents_that_share_a_topic(linked, tmp_path):
         write_feeds(linked, drawn, tmp_path / "feeds", entries=2)
     with pytest.raises(BadInput, match="smaller --least"):
         draw(topics, 9, 20, 0)
+    table.write_text("0.md\tSea\n", encoding="utf-8-sig")
+    assert read_topics(table, known) == ({"Sea": ["0.md"]}, 0)
+    table.write_text("none.md\tSea\n")
+    arguments = [str(linked.path), str(tmp_path / "others"), "--topics", str(table)]
+    assert run(cli, ["rank", "feeds", "write", *arguments]) == 3
+    assert "none of its 1 rows has the id of a document" in " ".join(
+        capsys.readouterr().err.split()
+    )
     table.write_text("one column\n")
     with pytest.raises(BadInput, match="line 1 has 1 columns"):
         read_topics(table, known)

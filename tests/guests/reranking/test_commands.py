@@ -14,6 +14,7 @@ from ssi_core.command.verb import run
 from ssi_core.evaluation.trec import escape
 from ssi_core.guests.reranking.commands import rerank
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
+from ssi_core.guests.reranking.measures import means, per_query
 from ssi_core.tasks.task import build_task
 from tests.corpora import write_collection
 from tests.guests.reranking import made
@@ -266,7 +267,36 @@ def test_the_example_of_features_works_on_a_plain_task(plain, ssi):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("fit", "Fold1", "--ranker", "rankrsl", "--out", "model"), 3, "Did you mean 'rankrls'"),
+        (
+            ("fit", "Fold1", "--ranker", "rankrsl", "--out", "model"),
+            3,
+            "--ranker: no ranker 'rankrsl'. Did you mean 'rankrls'",
+        ),
+        (
+            ("fit", "Fold1", "--ranker", "adarank", "--set", "optimise=ndcg", "--out", "model"),
+            3,
+            "optimise='ndcg'; expected letor_map",
+        ),
+        (
+            (
+                "fit",
+                "Fold1",
+                "--ranker",
+                "coordinate_ascent",
+                "--set",
+                "optimise=ndcg",
+                "--out",
+                "model",
+            ),
+            3,
+            "optimise='ndcg'; expected letor_map",
+        ),
+        (
+            ("fit", "Fold1", "--ranker", "best_first", "--set", "optimise=ndcg", "--out", "model"),
+            3,
+            "optimise='ndcg'; expected letor_map",
+        ),
+        (("score", "Fold1", "Fold1"), 3, "it is a folder. Name one of its files"),
         (("fit", "Fold1", "--set", "lambda=1", "--out", "model"), 3, "no key 'lambda'"),
         (("fit", "Fold1", "--valid", "Fold2/vali.txt", "--out", "model"), 2, "goes with a file"),
         (("fit", "Fold3", "--out", "model"), 3, "there is no such file"),
@@ -317,3 +347,45 @@ def test_a_model_of_a_task_is_searched_explained_and_measured(tmp_path, ssi):
     assert "ranker of its first documents" in refused["error"]["message"]
     code, refused, _ = ssi("rank", "rerank", "fit", tmp_path / "task", "--depth", 5, "--out", model)
     assert code == 2
+
+
+def test_no_query_is_learned_from_and_measured(data, tmp_path, ssi):
+    """As in a table: what was learned or chosen on a query says nothing about it."""
+    fold, out = data / "folds" / "Fold1", tmp_path / "model"
+    train, valid = fold / "train.txt", fold / "vali.txt"
+    query = read_letor(train).queries[0]
+    for given in ((train, "--valid", train), (tmp_path / "shared",)):
+        if given[0].name == "shared":
+            given[0].mkdir()
+            for side in ("train", "vali"):
+                (given[0] / f"{side}.txt").write_bytes((fold / f"{side}.txt").read_bytes())
+            (given[0] / "test.txt").write_bytes(train.read_bytes())
+        code, refused, _ = ssi("rank", "rerank", "fit", *given, "--out", out)
+        assert code == 3
+        assert f"query {query} is in " in refused["error"]["message"]
+        assert not out.exists()
+    assert ssi("rank", "rerank", "fit", train, "--valid", valid, "--out", out)[0] == 0
+
+
+def test_a_number_is_a_name_and_a_value_a_list_where_the_ranker_wants_one(data, tmp_path, ssi):
+    fold, out = data / "folds" / "Fold1", tmp_path / "model"
+    arguments = "--ranker", "feature", "--set", "feature=3"
+    code, fitted, _ = ssi("rank", "rerank", "fit", fold, *arguments, "--out", out)
+    assert code == 0
+    features = read_letor(fold / "test.txt")
+    assert fitted["measures"] == means(per_query(features, features.values[:, 2]))
+    code, fitted, _ = ssi("rank", "rerank", "fit", fold, "--set", "lambdas=8", "--out", out)
+    assert (code, fitted["facts"]["lambda"]) == (0, 8.0)
+
+
+def test_what_is_measured_and_what_counts_as_nothing_is_said(data, tmp_path, capsys):
+    fold = data / "folds" / "Fold1"
+    run(cli, ["rank", "rerank", "fit", str(fold), "--out", str(tmp_path / "model")])
+    assert f"measured on {fold / 'test.txt'}:" in capsys.readouterr().out.replace("\n", "")
+    short = tmp_path / "short.txt"
+    lines = (fold / "test.txt").read_text().splitlines(keepends=True)
+    short.write_text("".join([*lines[:12], *lines[12:21]]))
+    run(cli, ["rank", "rerank", "score", str(tmp_path / "model"), str(short)])
+    shown = capsys.readouterr().out
+    assert "1 queries have fewer than 10 documents" in shown
+    assert shown.count("fewer than") == 1

@@ -135,3 +135,24 @@ def test_a_search_is_summarised(model, concepts, ssi, capsys):
     assert run(cli, ["search", str(model), "car engine", "--summary", "20"]) == 0
     first = summed["summary"]["sentences"][0]
     assert f"({first['title']})" in capsys.readouterr().out
+
+
+def test_what_answers_nothing_is_said(tmp_path, ssi, capsys):
+    (tmp_path / "ship.txt").write_text("The old ship had two engines. It sank in a storm.")
+    (tmp_path / "empty.txt").touch()
+    of = "rank", "summary", "of"
+    for query, answers in (("storm", True), ("xyzzy", False), ("", False)):
+        code, found, _ = ssi(*of, query, tmp_path / "ship.txt")
+        assert (code, found["answers"]) == (0, answers)
+        run(cli, [*of, query, str(tmp_path / "ship.txt")])
+        assert ("no sentence shares a word" in capsys.readouterr().out) != answers
+    run(cli, [*of, "storm", str(tmp_path / "empty.txt")])
+    assert "nothing to choose from" in capsys.readouterr().out
+
+
+def test_the_language_of_texts_is_guessed(tmp_path, ssi):
+    path = tmp_path / "ja.txt"
+    path.write_text("船は嵐の中で沈みました。船長は寝ていました。乗組員は岸まで漕いだ。")
+    code, found, _ = ssi("rank", "summary", "of", "船はなぜ沈んだ", path)
+    assert code == 0
+    assert [one["text"] for one in found["sentences"]] == ["船は嵐の中で沈みました。"]

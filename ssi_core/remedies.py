@@ -65,6 +65,7 @@ SETTINGS: Mapping[str, Setting] = {
     "translations": Setting(_FEATURES, ""),
     "vocabularies": Setting(_FEATURES, ""),
     "max-queries": Setting("lab evaluate", ""),
+    "data-limit": Setting("retrain", "limits"),
     "bounds": Setting("export", "bounds"),
     "expand": Setting("export", "expand"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Callable, Sequence
@@ -94,7 +95,13 @@ def serve(
 
 
 def documents_of(model: str) -> Path:
-    """Return the file that keeps the documents of the service of a model."""
+    """Return the file that keeps the documents of the service of a model.
+
+    A directory has one, however it is written.
+    """
+    if (directory := Path(model)).is_dir():
+        model = os.path.relpath(directory.resolve(), environment.root())
+        model = str(directory.resolve()) if model.startswith("..") else model
     name = re.sub(r"[^\w.@-]+", "-", model).strip("-.")
     return environment.home() / "serve" / name / FILE
 

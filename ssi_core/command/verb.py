@@ -344,7 +344,8 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
             return _failure(error.__cause__, chosen)
         if code := code_of(error):
             kind = "terminated" if code == TERMINATED else "interrupted"
-            return _explain(kind, kind, code, chosen)
+            click.echo(f"ssi: {kind}", err=True)
+            return _explain(kind, kind, code, chosen, said=True)
         if not isinstance(error, Exception):
             raise
         return _failure(error, chosen)

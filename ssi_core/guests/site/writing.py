@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,12 +37,15 @@ from ssi_core.guests.site.records import (
     word_of,
 )
 from ssi_core.remedies import typed
+from ssi_core.strict import cut
 from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused
 
 PROGRAM, MANIFEST = "ssi-search.js", "manifest"
 FORMAT = 3
 """Counted up whenever an earlier program would read the files wrongly."""
+_OURS = re.compile(r"(ssi-search|manifest|[wvp]\d+)\.js(\.(gz|br|zst))?")
+"""Names of the files, which a server may have packed."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
 _PERMALINK = "¶"
@@ -137,10 +141,14 @@ def is_site(directory: Path) -> bool:
 
 def require_ours(out: Path) -> None:
     """Refuse a directory that holds something else than a site's search."""
-    if out.exists() and not is_site(out) and not (out.is_dir() and not any(out.iterdir())):
+    if not out.exists():
+        return
+    names = sorted(file.name for file in out.iterdir()) if out.is_dir() else [out.name]
+    others = [name for name in names if not _OURS.fullmatch(name)] if is_site(out) else names
+    if others:
         raise Refused(
-            f"{out} holds something else than a site's search; it is left alone. Name another "
-            "directory."
+            f"{out} holds something else than a site's search, such as {cut(others[0])!r}; it is "
+            "left alone. Name another directory."
         )
 
 

@@ -571,6 +571,15 @@ def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     assert documents_of("..").is_relative_to(path)
 
 
+def test_a_directory_has_one_place_however_it_is_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    (tmp_path / "models" / "new").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "models")
+    place = documents_of(str(tmp_path / "models" / "new"))
+    assert place == tmp_path / ".ssi" / "serve" / "models-new" / "documents.db"
+    assert {documents_of(name) for name in ("new", "./new/", "../models/new")} == {place}
+
+
 def test_a_model_that_takes_over_brings_its_title(models, tmp_path):
     registry = Registry(champion=models["tfidf"])
     path = Changes(tmp_path / "documents.db")

@@ -196,6 +196,17 @@ def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path, mo
     assert (folder / "index.md").exists()
 
 
+def test_a_file_beside_those_of_a_search_is_not_removed_with_them(tmp_path):
+    folder = small(tmp_path / "pages")
+    site = ssi.site(folder, tmp_path / "public")
+    (site.path / "w0.js.gz").write_bytes(b"packed by a server")
+    ssi.site(folder, tmp_path / "public")
+    (site.path / "index.html").write_text("of the site")
+    with pytest.raises(Refused, match=r"such as 'index\.html'; it is left alone"):
+        ssi.site(folder, tmp_path / "public")
+    assert (site.path / "index.html").read_text() == "of the site"
+
+
 def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeypatch):
     folder = small(tmp_path / "docs")
     with monkeypatch.context() as patch:

@@ -91,7 +91,7 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
     _add_questions(app, service, work, concepts)
     _add_documents(app, service, work)
     _add_state(app, service, metrics)
-    _add_problems(app)
+    _add_problems(app, service)
     app.add_middleware(Heads)
     app.add_middleware(Guard, limits=_limits(app), together=_BODIES)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
@@ -321,7 +321,7 @@ def _policy(page: str) -> str:
     )
 
 
-def _add_problems(app: FastAPI) -> None:
+def _add_problems(app: FastAPI, service: Service) -> None:
     @app.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         # Without what was sent, which may be no JSON that can be sent back.
@@ -340,7 +340,12 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(BadInput)
     async def bad(request: Request, error: BadInput) -> Response:
-        return problem(422, "bad_input", str(error), "request")
+        said = str(error)
+        for one in service.models:
+            # Places on the disk are none of a client's business.
+            for searcher in filter(None, (one.searcher, one.related)):
+                said = said.removeprefix(f"{searcher.index.path}: ")
+        return problem(422, "bad_input", said, "request")
 
     @app.exception_handler(DamagedDocuments)
     async def damaged(request: Request, error: DamagedDocuments) -> Response:

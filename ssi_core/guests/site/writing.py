@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ssi_core import files
 from ssi_core.guests.site.addresses import address_of
 from ssi_core.guests.site.clusters import clusters_of
 from ssi_core.guests.site.learning import Latent, Learnt
@@ -108,6 +109,18 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
     # Chunks of another version are never read beside these, whatever a browser has kept.
     version = hashlib.sha256(b"".join(chunks.values())).hexdigest()[:8]
     chunks[MANIFEST] = chunks[MANIFEST].replace(b"VERSION", version.encode(), 1)
+    with files.writing(out):
+        _replace(out, chunks)
+    return {
+        "pages": len(learnt.pages),
+        "words": len(learnt.words),
+        "files": len(chunks) + 1,
+        "bytes": sum(file.stat().st_size for file in out.iterdir()),
+    }
+
+
+def _replace(out: Path, chunks: Mapping[str, bytes]) -> None:
+    """Write the program and the chunks in the place of an earlier search."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as path:
         whole = Path(path) / "whole"
@@ -118,12 +131,6 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
         if out.exists():
             shutil.rmtree(out)
         whole.rename(out)
-    return {
-        "pages": len(learnt.pages),
-        "words": len(learnt.words),
-        "files": len(chunks) + 1,
-        "bytes": sum(file.stat().st_size for file in out.iterdir()),
-    }
 
 
 def program() -> str:

@@ -32,6 +32,8 @@ def without_accents(word: str) -> str:
     >>> without_accents("café"), without_accents("straße"), without_accents("ガ")
     ('cafe', 'strasse', 'ガ')
     """
+    if word.isascii():
+        return word
     apart = unicodedata.normalize("NFKD", word.translate(_LETTERS))
     return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart))
 
@@ -44,10 +46,12 @@ def known_spellings(text: str, views: Mapping[str, View]) -> dict[str, str]:
     plain = views_of_words(views)
     if not plain or len(plain) < len(views):
         return {}
-    view = plain[0]
+    view, near = plain[0], dict[str, str]()
+    accented = _accented(view)
+    if text.isascii() and not accented:
+        return {}
     words, stems = tokenize(text, spoken(view.language)), tokenize(text, view.language)
-    accented, near = _accented(view), dict[str, str]()
-    for word, stem in zip(words, stems, strict=True):
+    for word, stem in dict(zip(words, stems, strict=True)).items():
         letters = without_accents(stem)
         known = accented.get(letters, letters)
         if known != stem and _knows(view, known):

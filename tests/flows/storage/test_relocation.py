@@ -247,6 +247,14 @@ def test_a_backup_makes_no_directory_that_may_be_a_disk_that_is_not_there(there,
     assert not (tmp_path / "disk").exists()
 
 
+def test_a_backup_of_nothing_says_so(tmp_path, ssi, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "elsewhere"))
+    code, answer, said = ssi("ops", "backup", tmp_path / "backup.tar")
+    assert (code, answer["files"]) == (0, 0)
+    assert "the archive is empty" in said
+    assert "elsewhere holds no data. Name the root" in said
+
+
 def test_a_refused_restore_leaves_no_directory_of_a_root(tmp_path, ssi, monkeypatch):
     (tmp_path / "no.tar").write_text("no archive")
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))

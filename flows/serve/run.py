@@ -97,13 +97,18 @@ def serve(
 def documents_of(model: str) -> Path:
     """Return the file that keeps the documents of the service of a model.
 
-    A directory has one, however it is written.
+    A directory has one, however it is written, unless an earlier version kept one by its spelling.
     """
-    if (directory := Path(model)).is_dir():
-        model = os.path.relpath(directory.resolve(), environment.root())
-        model = str(directory.resolve()) if model.startswith("..") else model
-    name = re.sub(r"[^\w.@-]+", "-", model).strip("-.")
-    return environment.home() / "serve" / name / FILE
+    file = _kept_as(model)
+    if Path(model).is_dir() and not file.exists():
+        directory = Path(model).resolve()
+        below = os.path.relpath(directory, environment.root())
+        file = _kept_as(str(directory) if below.startswith("..") else below)
+    return file
+
+
+def _kept_as(name: str) -> Path:
+    return environment.home() / "serve" / re.sub(r"[^\w.@-]+", "-", name).strip("-.") / FILE
 
 
 class _Server(uvicorn.Server):

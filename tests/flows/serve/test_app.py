@@ -580,6 +580,12 @@ def test_a_directory_has_one_place_however_it_is_written(monkeypatch, tmp_path):
     place = documents_of(str(tmp_path / "models" / "new"))
     assert place == tmp_path / ".ssi" / "serve" / "models-new" / "documents.db"
     assert {documents_of(name) for name in ("new", "./new/", "../models/new")} == {place}
+    before = tmp_path / ".ssi" / "serve" / "new" / "documents.db"
+    before.parent.mkdir(parents=True)
+    before.touch()
+    assert documents_of("new") == before
+    assert documents_of("./new/") == before
+    assert documents_of("../models/new") == place
 
 
 def test_a_model_that_takes_over_brings_its_title(models, tmp_path):

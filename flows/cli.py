@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from flows import environment
@@ -53,9 +53,14 @@ def _around() -> Iterator[None]:
     from flows.storage import relocation
 
     environment.prepare()
-    relocation.settle()
-    with scratch():
-        yield
+    try:
+        relocation.settle()
+        with scratch():
+            yield
+    finally:
+        # A verb that made nothing leaves nothing in a folder that is no root.
+        with suppress(OSError):
+            environment.home().rmdir()
 
 
 AROUND.append(_around)

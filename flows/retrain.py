@@ -8,6 +8,7 @@ again cost seconds, and a retraining that was killed goes on where it stopped.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -152,9 +153,11 @@ def check(
         tags |= {"champion": champion or ""}
         decisions.log("stop", reason, report, tags=tags, numbers=findings.numbers, files={})
         create_markdown_artifact(report, key=_artifact_key(settings))
+        passed = re.findall(r"\(limit (\w+)\)", reason)
+        options = " ".join(f"--data-limit {name}=NUMBER" for name in dict.fromkeys(passed))
         raise BadInput(
-            f"{reason}. Look at the input; if it is right, move the limit (ssi retrain "
-            "--data-limit NAME=NUMBER)."
+            f"{reason}. Look at the input; if it is right, move the limit: {options} (of a "
+            f"deployment: {options.replace('--data-limit ', '-p limits.')})"
         )
     return findings
 

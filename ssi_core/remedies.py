@@ -164,10 +164,10 @@ def typed(name: str, value: Any = None) -> str:
         return setting.argument if value is None else setting.call.format(_argument(name, value))
     for own in filter(None, (name, setting.also)):
         if offers(f"--{own}"):
-            return _option(own, value)
+            return as_option(own, value)
     if offers("--set") and setting.verb.startswith("data ingest"):
-        return _option("set", {setting.argument: "VALUE" if value is None else value})
-    return f"'ssi {setting.verb} {_option(name, value)}'"
+        return as_option("set", {setting.argument: "VALUE" if value is None else value})
+    return f"'ssi {setting.verb} {as_option(name, value)}'"
 
 
 def typed_call(verb: str, of: object = None, **settings: Any) -> str:
@@ -196,7 +196,7 @@ def typed_call(verb: str, of: object = None, **settings: Any) -> str:
         arguments = [argument, *(_argument(*one) for one in settings.items())]
         return f"{call.function}({', '.join(arguments)}){call.then}"
     subject = call.subject if of is None else shlex.quote(str(of))
-    options = [_option(*one) for one in settings.items()]
+    options = [as_option(*one) for one in settings.items()]
     return f"'{' '.join(['ssi', verb, subject, call.rest, *options])}'"
 
 
@@ -212,7 +212,7 @@ def spelled(argument: str, value: Any = None) -> str:
     also = (name for name, one in SETTINGS.items() if one.argument == argument)
     for name in (argument.replace("_", "-"), *also):
         if offers(f"--{name}"):
-            return _option(name, value)
+            return as_option(name, value)
     return argument if value is None else f"{argument}={value!r}"
 
 
@@ -220,7 +220,12 @@ def _argument(name: str, value: Any) -> str:
     return f"{SETTINGS[name.replace('_', '-')].argument}={value!r}"
 
 
-def _option(name: str, value: Any) -> str:
+def as_option(name: str, value: Any) -> str:
+    """Return an option with its value as it is typed.
+
+    >>> as_option("data-limit", {"map": 2}), as_option("set", None)
+    ('--data-limit map=2', '--set')
+    """
     flag = f"--{name.replace('_', '-')}"
     if value is None:
         return flag

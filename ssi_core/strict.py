@@ -14,7 +14,7 @@ from functools import cache, wraps
 from operator import index
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, get_type_hints
 
-from ssi_core.remedies import spelled
+from ssi_core.remedies import as_option, spelled
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
@@ -96,8 +96,14 @@ def check(model: object) -> None:
         object.__setattr__(model, name, value)
 
 
-def faults(error: ValidationError) -> str:
-    """Say in one line what is wrong with a model of pydantic: fields, values, what was expected."""
+def faults(error: ValidationError, options: Mapping[str, str] | None = None) -> str:
+    """Say in one line what is wrong with a model of pydantic: fields, values, what was expected.
+
+    Parameters
+    ----------
+    options : mapping, optional
+        Options of fields that have other names.
+    """
     problems: dict[str, list[ErrorDetails]] = {}
     for problem in error.errors():
         problems.setdefault(str(next(iter(problem["loc"]), "")), []).append(problem)
@@ -107,7 +113,9 @@ def faults(error: ValidationError) -> str:
             parts.append(f"{name} is missing")
         else:
             value = several[0]["input"]
-            parts.append((f"{spelled(name, value)}: " if name else "") + _expected(several))
+            option = (options or {}).get(name)
+            said = as_option(option, value) if option else spelled(name, value)
+            parts.append((f"{said}: " if name else "") + _expected(several))
     return "; ".join(parts)
 
 

@@ -52,6 +52,12 @@ def backup(given: BackupSettings) -> Outcome:
 
     with progress("backup") as on_progress:
         contents = back_up(given.archive.resolve(), essential=given.essential, progress=on_progress)
+    if not contents.files:
+        click.echo(
+            f"warning: the archive is empty: {environment.root()} holds no data. Name the root "
+            "that is meant: --root ROOT",
+            err=True,
+        )
     elsewhere = list(databases_elsewhere())
     for address in elsewhere:
         click.echo(f"not in the archive: {address} (docs/backup.md)", err=True)

@@ -256,7 +256,7 @@ def run(given: RunSettings) -> Outcome:
                 )
     state = run.state_name or ""
     if run.state is not None and run.state.is_final() and not run.state.is_completed():
-        why = f": {run.state.message}" if run.state.message else ""
+        why = f": {run.state.message.rstrip('.')}" if run.state.message else ""
         raise click.ClickException(f"run {run.name!r} ended as {state}{why}. See {page}")
     value = {"deployment": given.deployment, "run": str(run.id), "name": run.name, "state": state}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
@@ -25,6 +25,7 @@ from flows.serve.guard import Guard, Heads, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work, parsed_by
+from ssi_core.serving.accents import known_spellings
 from ssi_core.serving.changes import DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
@@ -35,7 +36,7 @@ from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
 from ssi_core.serving.unknown_words import spelled_like, unknown_words
 from ssi_core.serving.why import why
-from ssi_core.types import BadInput, Refused
+from ssi_core.types import BadInput, Refused, View
 
 _BODY = 16 << 20
 _PROBLEMS = 100
@@ -90,7 +91,7 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
     _add_questions(app, service, work, concepts)
     _add_documents(app, service, work)
     _add_state(app, service, metrics)
-    _add_problems(app)
+    _add_problems(app, service)
     app.add_middleware(Heads)
     app.add_middleware(Guard, limits=_limits(app), together=_BODIES)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
@@ -150,7 +151,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         answer = await work.search(chosen, q, k, lang, popularity, related)
         views = chosen.views(chosen.side_of(lang))
         words = unknown_words(q, views)
-        unknown = await work(lambda: spelled_like(words, views)) if words else {}
+        unknown = await work(lambda: _spelled(q, words, views)) if words else {}
         if summary is None:
             return _results(answer, unknown)
         how: dict[str, Any] = {"concepts": concepts, "language": lang}
@@ -197,6 +198,11 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         chosen = searcher(model)
         reasons = await work(lambda: why(chosen, q, document, k))
         return schemas.Why(**asdict(reasons))
+
+
+def _spelled(text: str, words: Sequence[str], views: Mapping[str, View]) -> dict[str, str | None]:
+    """Return the unknown words of a query, each with a known one that is spelled like it."""
+    return spelled_like(words, views) | known_spellings(text, views)
 
 
 def _said(error: dict[str, Any]) -> str:
@@ -315,7 +321,7 @@ def _policy(page: str) -> str:
     )
 
 
-def _add_problems(app: FastAPI) -> None:
+def _add_problems(app: FastAPI, service: Service) -> None:
     @app.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         # Without what was sent, which may be no JSON that can be sent back.
@@ -334,7 +340,12 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(BadInput)
     async def bad(request: Request, error: BadInput) -> Response:
-        return problem(422, "bad_input", str(error), "request")
+        said = str(error)
+        for one in service.models:
+            # Places on the disk are none of a client's business.
+            for searcher in filter(None, (one.searcher, one.related)):
+                said = said.removeprefix(f"{searcher.index.path}: ")
+        return problem(422, "bad_input", said, "request")
 
     @app.exception_handler(DamagedDocuments)
     async def damaged(request: Request, error: DamagedDocuments) -> Response:

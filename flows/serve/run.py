@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Callable, Sequence
@@ -94,9 +95,20 @@ def serve(
 
 
 def documents_of(model: str) -> Path:
-    """Return the file that keeps the documents of the service of a model."""
-    name = re.sub(r"[^\w.@-]+", "-", model).strip("-.")
-    return environment.home() / "serve" / name / FILE
+    """Return the file that keeps the documents of the service of a model.
+
+    A directory has one, however it is written, unless an earlier version kept one by its spelling.
+    """
+    file = _kept_as(model)
+    if Path(model).is_dir() and not file.exists():
+        directory = Path(model).resolve()
+        below = os.path.relpath(directory, environment.root())
+        file = _kept_as(str(directory) if below.startswith("..") else below)
+    return file
+
+
+def _kept_as(name: str) -> Path:
+    return environment.home() / "serve" / re.sub(r"[^\w.@-]+", "-", name).strip("-.") / FILE
 
 
 class _Server(uvicorn.Server):

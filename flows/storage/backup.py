@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import stat
 import tarfile
 import tempfile
@@ -109,12 +110,17 @@ def back_up(
     Raises
     ------
     BadInput
-        The name of the archive has another ending.
+        The name of the archive has another ending, or its directory is not there.
     Refused
         The file is there already, the disk is full, or a file changes while it is read.
     """
     if archive.suffix not in _ENDINGS:
         raise BadInput(f"{archive}: the name of an archive ends with .tar, .tar.gz or .tgz.")
+    if not archive.parent.is_dir():
+        raise BadInput(
+            f"{archive}: there is no directory {archive.parent}. Mount or make it first: "
+            f"mkdir -p {shlex.quote(str(archive.parent))}"
+        )
     if archive.exists():
         raise Refused(f"{archive} is there already; it is left alone. Name another file.")
     time_made = datetime.now(UTC).isoformat(timespec="seconds")
@@ -122,7 +128,6 @@ def back_up(
     partial = archive.with_name(f".{archive.name}.partial")
     kind: Any = {} if archive.suffix == ".tar" else {"mode": "w:gz", "compresslevel": 1}
     with files.writing(archive.parent), tempfile.TemporaryDirectory(prefix="ssi-") as space:
-        archive.parent.mkdir(parents=True, exist_ok=True)
         try:
             # Tags and settings can hold what others should not read.
             os.close(private.opened(partial))

@@ -74,11 +74,24 @@ def client() -> MlflowClient:
 @cache
 def _open(uri: str) -> MlflowClient:
     _wait_for(uri)
+    file = sqlite.file_of(uri)
+    if file is not None and file.exists() and not os.access(file.parent, os.W_OK):
+        return _opened_to_read(uri, file)
     # It shows the traceback of what it raises, which we say in a line.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     with locked(), quiet(), undamaged(uri):
-        if (file := sqlite.file_of(uri)) is not None:
+        if file is not None:
             _hold(file)
+        opened = MlflowClient(uri)
+        opened.search_experiments(max_results=1)
+    return opened
+
+
+def _opened_to_read(uri: str, file: Path) -> MlflowClient:
+    """Open a database whose directory cannot be written, such as that of a snapshot."""
+    if reason := migration.trouble(file):
+        raise Refused(f"{file}: {reason}, and its directory can only be read. Copy the root first.")
+    with quiet(), undamaged(uri):
         opened = MlflowClient(uri)
         opened.search_experiments(max_results=1)
     return opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,8 +188,8 @@ def fit(given: FitSettings) -> Outcome:
             random_state=given.seed,
             threads=settings().threads or 1,
         )
-    except BadInput:
-        raise
+    except BadInput as error:
+        raise BadInput(_as_typed(str(error), given.path)) from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     index = fitted.save(given.out)
@@ -201,6 +202,17 @@ def fit(given: FitSettings) -> Outcome:
         "exports": [{"path": str(one.path), "counts": dict(one.counts)} for one in written]
     }
     return Outcome(value, _shown(fitted, given.out, [*map(repr, written)]))
+
+
+def _as_typed(message: str, path: Path) -> str:
+    """Name the path that was given where a message names the collection that was made of it."""
+    from ssi_core.root import store_path
+
+    place = str(store_path("collection", ""))
+    made = re.search(rf"{re.escape(place)}/([0-9a-f]{{24}})", message)
+    if made is None:
+        return message
+    return message.replace(made[0], str(path)).replace(made[1], path.name)
 
 
 def _require_places(given: FitSettings) -> None:

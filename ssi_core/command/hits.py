@@ -50,8 +50,7 @@ def outcome_of(
         if answer.reason is not None:
             console.print(nothing_found(answer.reason))
         for word, near in (unknown or {}).items():
-            like = f"; did you mean {near!r}?" if near else "."
-            console.print(shown(f"no text has the word {word!r}{like}"), markup=False)
+            console.print(shown(_unknown(word, near)), markup=False)
         if summary is not None and answer.hits:
             show_summary(console, summary)
             console.print()
@@ -65,6 +64,16 @@ def outcome_of(
             console.print(f"approximate, recall {recall:.3f}")
 
     return Outcome(value, show)
+
+
+def _unknown(word: str, near: str | None) -> str:
+    from ssi_core.serving.accents import without_accents
+
+    said = f"no text has the word {word!r}"
+    if near is None:
+        return f"{said}."
+    same = without_accents(word) == without_accents(near)
+    return f"{said}; searched for {near!r}." if same else f"{said}; did you mean {near!r}?"
 
 
 def _show_hit(console: Console, position: int, hit: Hit) -> None:

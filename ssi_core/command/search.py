@@ -94,6 +94,7 @@ def search(given: SearchSettings) -> Outcome:
     """
     if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
+    from ssi_core.serving.accents import known_spellings
     from ssi_core.serving.summaries import summarise
     from ssi_core.serving.unknown_words import spelled_like, unknown_words
 
@@ -111,4 +112,5 @@ def search(given: SearchSettings) -> Outcome:
         )
     views = searcher.views(searcher.side_of(given.language))
     unknown = spelled_like(unknown_words(given.text, views), views)
+    unknown |= known_spellings(given.text, views)
     return outcome_of(answer, summary, searcher.recall, unknown)

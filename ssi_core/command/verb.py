@@ -205,7 +205,11 @@ def _built(kind: Any, given: Mapping[str, Any]) -> Any:
         if hasattr(error, "errors"):
             from ssi_core.strict import faults
 
-            raise click.UsageError(faults(error)) from None  # type: ignore[arg-type]
+            flags = {
+                one.name: one.said["flag"] for one in settings_of(kind) if one.said.get("flag")
+            }
+            options = {name: str(flag).split(" --")[-1].lstrip("-") for name, flag in flags.items()}
+            raise click.UsageError(faults(error, options)) from None  # type: ignore[arg-type]
         from ssi_core.types import BadInput
 
         if isinstance(error, BadInput):
@@ -344,7 +348,8 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
             return _failure(error.__cause__, chosen)
         if code := code_of(error):
             kind = "terminated" if code == TERMINATED else "interrupted"
-            return _explain(kind, kind, code, chosen)
+            click.echo(f"ssi: {kind}", err=True)
+            return _explain(kind, kind, code, chosen, said=True)
         if not isinstance(error, Exception):
             raise
         return _failure(error, chosen)

@@ -18,6 +18,7 @@ from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.scoring.scorer import scores_of_parts
 from ssi_core.scoring.two_stage import below, features, reorder, starts
 from ssi_core.scoring.vectors import TwoStage, Vectors, first_part, refuse_nan
+from ssi_core.serving.accents import with_accents
 from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
@@ -114,8 +115,8 @@ class Searcher:
         self.ranked = ranked or [ranked_exactly(index)]
 
     def queries(self, texts: Sequence[str]) -> Texts:
-        """Put queries into the model's own copies of its views."""
-        return texts_of(texts, self.fitted.query_views)
+        """Put queries into the model's own copies of its views, spelled as these know them."""
+        return self._read(texts, self.fitted.query_views)
 
     def search(
         self,
@@ -158,7 +159,7 @@ class Searcher:
         """
         k = whole("k", k)
         side = self.side_of(language)
-        queries = texts_of(texts, self.views(side))
+        queries = self._read(texts, self.views(side))
         how = _How(k, side, popularity, marked, related)
         block = max(1, _SCORES // max(len(self.index), 1))
         if 0 < len(texts) <= block:
@@ -167,6 +168,9 @@ class Searcher:
         parts = (slice(start, start + block) for start in range(0, len(texts), block))
         blocks = (self._answer(queries.take(rows), how) for rows in parts)
         return [answer for block in blocks for answer in block]
+
+    def _read(self, texts: Sequence[str], views: Mapping[str, View]) -> Texts:
+        return texts_of([with_accents(text, views) for text in texts], views)
 
     def views(self, side: Side) -> Mapping[str, View]:
         """Return the model's own views of a side."""

@@ -27,7 +27,7 @@ def unknown_words(text: str, views: Mapping[str, View]) -> list[str]:
     views : mapping of View
         Views that the model reads queries in.
     """
-    plain = _of_words(views)
+    plain = views_of_words(views)
     if not plain or len(plain) < len(views):
         return []
     unknown = [_unknown(text, view) for view in plain]
@@ -36,11 +36,12 @@ def unknown_words(text: str, views: Mapping[str, View]) -> list[str]:
 
 def spelled_like(words: Sequence[str], views: Mapping[str, View]) -> dict[str, str | None]:
     """Return each word with the known one that is spelled most like it; None where none is near."""
-    known = _of_words(views)[0].vocabulary.series if words else pl.Series()
+    known = views_of_words(views)[0].vocabulary.series if words else pl.Series()
     return {word: _near(word, known) for word in words}
 
 
-def _of_words(views: Mapping[str, View]) -> list[TextView]:
+def views_of_words(views: Mapping[str, View]) -> list[TextView]:
+    """Return the views whose columns are words."""
     return [view for view in views.values() if isinstance(view, TextView)]
 
 

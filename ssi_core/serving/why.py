@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.scoring.vectors import TwoStage, Vectors
+from ssi_core.serving.accents import with_accents
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.passages import whole_fields
@@ -175,6 +176,7 @@ def why(searcher: Searcher, query: str, document: str, k: int = 10) -> Why:
         )
     if reason := searcher.search([query], 1)[0].reason:
         raise BadInput(f"{query!r}: {reason}. Try other words.")
+    query = with_accents(query, searcher.fitted.query_views)
     vectors = searcher.embed(searcher.queries([query]), "query")
     if isinstance(vectors, TwoStage):
         raise BadInput(

@@ -6,10 +6,11 @@ import json
 import polars as pl
 import pytest
 
-from ssi_core.corpus.tables import json_rows
+from ssi_core.corpus.tables import json_rows, reader
 from ssi_core.corpus.tables.form import TableForm
 from ssi_core.corpus.tables.reader import header_of, read_rows
 from ssi_core.types import BadInput
+from tests.sources import ingest
 
 COLUMNS = ["query", "label", "clicks"]
 QUERIES = [
@@ -103,3 +104,41 @@ def test_an_array_that_is_too_large_is_refused(tmp_path, monkeypatch):
     path.write_text(json.dumps(QUERIES))
     with pytest.raises(BadInput, match=r"Write an object on each line instead: jq -c '\.\[\]'"):
         read(path)
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_a_key_that_comes_after_the_first_objects_is_named_and_can_be_said(
+    tmp_path, monkeypatch, caplog, array
+):
+    monkeypatch.setattr(reader, "_BEGINNING", 2)
+    rows = [{"id": n, "text": f"word {n}"} for n in range(3)]
+    rows[-1] |= {"permalink": "https://x.org/2", "colour": "red"}
+    path = tmp_path / "late.json"
+    path.write_text(json.dumps(rows) if array else "\n".join(map(json.dumps, rows)))
+
+    built = ingest("table", [path], out=tmp_path / "guessed")
+    assert "url" not in built.counts["columns"]
+    assert "late.json: not read: permalink" in caplog.text
+    assert "columns={'url': 'permalink'}" in caplog.text
+    assert "colour" not in caplog.text
+
+    caplog.clear()
+    said = {"columns": {"url": "permalink"}}
+    built = ingest("table", [path], out=tmp_path / "said", **said)
+    assert built.counts["columns"]["url"] == "permalink"
+    assert "not read" not in caplog.text
+    with pytest.raises(BadInput, match=r"no column 'permalnk' for 'url'.*permalink"):
+        ingest("table", [path], out=tmp_path / "no", columns={"url": "permalnk"})
+
+
+def test_a_late_key_is_named_where_the_lines_before_are_known(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(reader, "_BEGINNING", 1)
+    path = tmp_path / "late.jsonl"
+    path.write_text('{"id": 1, "text": "a word"}\n')
+    ingest("table", [path], out=tmp_path / "before")
+    path.write_text('{"id": 1, "text": "a word"}\n{"id": 2, "text": "two", "url": "u"}\n')
+
+    built = ingest("table", [path], out=tmp_path / "after", since=tmp_path / "before")
+
+    assert built.counts["since"]
+    assert "late.jsonl: not read: url" in caplog.text

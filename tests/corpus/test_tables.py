@@ -155,3 +155,26 @@ def test_a_packed_file_is_taken_for_eight_times_its_bytes_of_text(name, times, t
     (tmp_path / name).write_bytes(bytes(100))
     (tmp_path / "b.tsv").write_bytes(bytes(7))
     assert text_bytes([tmp_path / name, tmp_path / "b.tsv"]) == 100 * times + 7
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "\ufeffsep=;"])
+def test_a_first_line_of_excel_says_the_separator_and_is_no_header(tmp_path, line):
+    path = tmp_path / "excel.csv"
+    path.write_text(f"{line}\r\nid;text\r\n1;one, two, three\r\n2;four, five\r\n")
+    assert header_of(path) == ["id", "text"]
+    [rows] = read_rows(path, {"id": "id", "text": "text"})
+    assert rows.select("line", "id", "text").rows() == [
+        (3, "1", "one, two, three"),
+        (4, "2", "four, five"),
+    ]
+    [rows] = read_rows(path, {"id": "1"}, TableForm(header=False))
+    assert rows.select("line", "id").rows() == [(2, "id"), (3, "1"), (4, "2")]
+
+
+def test_a_file_that_says_its_separator_and_nothing_else_is_empty(tmp_path):
+    path = tmp_path / "excel.csv"
+    path.write_text("sep=;\n")
+    with pytest.raises(BadInput, match="the file is empty"):
+        header_of(path)
+    with pytest.raises(BadInput, match="the file is empty"):
+        list(read_rows(path, {"id": "id"}))

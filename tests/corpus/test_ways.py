@@ -9,7 +9,7 @@ DATES, GET_DATE = "ref/Mod/about/Dates.md", "ref/Mod/Get-Date.md"
 
 WAYS = {
     "index.md": ("../index.md", "/", ".."),
-    INTRO: ("intro", "01-intro", "Intro.html", "/begin"),
+    INTRO: ("intro", "01-intro", "Intro.html", "/begin", "/d%C3%A9but%20un/"),
     SETUP: (
         *("Setup.md", "Setup", "setup.MD", "./Setup.html", "Setup#part", "Setup?q=1"),
         *("/docs/Setup", "/prefix/docs/Setup", "former", "/docs/former", "/old/setup"),
@@ -34,7 +34,7 @@ NONE = {
 def site():
     made = Site(["index.md", INTRO, SETUP, GUIDE, DATES, GET_DATE])
     made.add(SETUP, ["/old/setup/", "former"], uid="The.Setup")
-    made.add(INTRO, ["https://a.org/begin"])
+    made.add(INTRO, ["https://a.org/begin", "https://a.org/d%C3%A9but%20un/"])
     return made
 
 

@@ -126,7 +126,7 @@ def test_a_signal_ends_the_work_with_its_code_and_leaves_nothing(
     assert left_behind(tmp_path) == []
     error = json.loads((tmp_path / "stdout").read_text())["error"]
     assert error == {"kind": WORDS[sign], "message": WORDS[sign]}
-    assert f"ssi: {WORDS[sign]}" in (tmp_path / "log").read_text()
+    assert f"ssi: {WORDS[sign]}\n" in (tmp_path / "log").read_text()
 
 
 @click.group(cls=Verbs)

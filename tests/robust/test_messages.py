@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ssi_core.command.library import library
+from ssi_core.command.verb import run
 from ssi_core.types import Refused
 from tests.robust import cases, machine
 
@@ -75,3 +77,18 @@ def test_a_run_that_fails_leaves_what_was_whole(here):
     found = {path: path.read_bytes() for path in (here / "corpus").rglob("*") if path.is_file()}
     assert found == whole
     assert cases.hidden(here) == []
+
+
+def test_a_fit_names_what_was_typed_and_no_place_of_the_store(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    Path("two.csv").write_text("id,text\n1,car wheel\n2,moon sun\n")
+    assert run(library, ["fit", "two.csv", "--out", "model"]) == 3
+    said = capsys.readouterr().err
+    assert "bad input: two.csv: its 2 documents are too few" in said
+    assert ".ssi" not in said
+    Path("q.csv").write_text("id,text\nq1,car\n")
+    Path("r.csv").write_text("query,document,grade\nq1,99,1\n")
+    words = ["fit", "two.csv", "--queries", "q.csv", "--qrels", "r.csv", "--out", "model"]
+    assert run(library, words) == 3
+    assert "names nothing of two.csv: '99', where two.csv has '1', '2'" in capsys.readouterr().err

@@ -188,7 +188,24 @@ class _Reading:
             yield block.filter(pl.col("category").is_null())
 
     def _read(self, path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
-        return read_rows(path, roles, self._form)
+        keys: set[str] = set()
+        yield from read_rows(path, roles, self._form, keys=keys)
+        if roles is self._roles:
+            self._say_late(path, keys)
+
+    def _say_late(self, path: Path, keys: set[str]) -> None:
+        """Name the keys of JSON that came after those that were looked at, and have a role."""
+        late = keys.difference(self._roles.values(), header_of(path, self._form) if keys else ())
+        roles = {
+            role: name
+            for role, name in guessed([*late], DOCUMENTS).items()
+            if role not in self._roles
+        }
+        if roles:
+            _log.warning(
+                "%s: not read: %s, which the first objects do not have. Say so: %s",
+                path.name, listed([*roles.values()]), typed("column", roles),
+            )  # fmt: skip
 
     def _lines(self, path: Path, roles: Mapping[str, str]) -> Iterator[pl.DataFrame]:
         """Yield rows as `read_rows` does; JSON lines that are known are not parsed."""
@@ -197,13 +214,15 @@ class _Reading:
         if not isinstance(earlier, Earlier) or not lines:
             yield from map(self._with_ends, self._read(path, roles))
             return
+        keys: set[str] = set()
         for number, texts, wrong in decoded_lines(path, written.encoding, Place()):
             taken = earlier.take([digest_of(text.encode()) for text in texts])
             taken = taken.filter(~pl.col("place").is_in(list(wrong)))
             known = set(taken["place"])
             self._taken += len(known)
             new = ((number + n, text) for n, text in enumerate(texts) if n not in known)
-            rows, _ = json_rows(new, roles)
+            rows, names = json_rows(new, roles)
+            keys |= names
             same = taken.select(
                 "text",
                 *(pl.col(name).alias(role) for role, name in self._kept_as.items()),
@@ -214,6 +233,7 @@ class _Reading:
             ).select(rows.columns)
             every = pl.concat([self._with_ends(rows), same]).sort("line")
             yield with_problems(every, number, wrong, roles, written.encoding)
+        self._say_late(path, keys)
 
     def _with_ends(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Put the ends of the links in the place of the cells that name them; null: none."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".nd
             ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
 _UNPACKED = 8  # bytes of text of a byte of a packed file
 _RECORDS = 100
+_SAID = re.compile(r'"?sep=([,;\t|])"?\r?\n')
+"""First line by which Excel says the separator."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NEIGHBOURS = 0.3  # share of the letters beyond ASCII that have such a neighbour
 _BROKEN = 0.25  # share of the lines
@@ -78,6 +81,8 @@ class Written(NamedTuple):
     kind: str
     encoding: str
     separator: str
+    begin: int = 0
+    """Lines before the header: Excel's ``sep=;``."""
 
     @property
     def has_quotes(self) -> bool:
@@ -127,9 +132,12 @@ def written_as(path: Path, form: TableForm = GUESSED) -> Written:
         start = file.read(SAMPLE)
     encoding = form.encoding or encoding_of(path, start)
     separator = form.separator or {"tsv": "\t", "csv": ""}.get(kind, ",")
-    if kind == "csv" and not separator:
-        separator = _separator(path, start.decode(encoding, errors="replace"))
-    return Written(kind, encoding, separator)
+    if kind != "csv":
+        return Written(kind, encoding, separator)
+    text = start.decode(encoding, errors="replace").removeprefix("\ufeff")
+    said = _SAID.match(text)
+    separator = separator or (said[1] if said else _separator(path, text))
+    return Written(kind, encoding, separator, 1 if said else 0)
 
 
 def said_of(paths: Sequence[Path], form: TableForm = GUESSED) -> dict[str, str]:
@@ -179,7 +187,6 @@ def _beyond_ascii(line: bytes) -> list[bool]:
 
 def _separator(path: Path, text: str) -> str:
     """Return the sign that divides the lines of a CSV file into equally many fields."""
-    text = text.removeprefix("\ufeff")
     text = text[: text.rfind("\n") + 1] or text
     fitting: dict[str, tuple[float, int]] = {}
     for sign in SEPARATORS:

@@ -28,16 +28,22 @@ _BEGINNING = 1 << 12
 
 
 def read_json(
-    path: Path, roles: Mapping[str, str], written: Written, each: str, after: Place
+    path: Path,
+    roles: Mapping[str, str],
+    written: Written,
+    each: str,
+    after: Place,
+    keys: set[str] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of JSON in blocks, as `reader.read_rows` does.
 
     ``line`` is the line of an object, or its number in the array. With ``each`` the objects of
-    that list are the rows; a value that they lack is that of the object around them.
+    that list are the rows; a value that they lack is that of the object around them. ``keys``
+    takes the keys of all objects.
     """
     whole = is_array(path, written.encoding)
     blocks = _array(path, written) if whole else decoded_lines(path, written.encoding, after)
-    known: set[str] = set()
+    known: set[str] = set() if keys is None else keys
     for number, texts, wrong in blocks:
         rows, names = json_rows(enumerate(texts, number), roles, each)
         known |= names

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -34,10 +35,16 @@ from ssi_core.types import BadInput
 
 _DAMAGED = "Restore the file, or give one that can be read to its end."
 _BEGINNING = 10_000  # objects whose keys are looked at
+EVERY = sys.maxsize
+"""Number of objects of `header_of`: all."""
 
 
 def read_rows(
-    path: Path, roles: Mapping[str, str], form: TableForm = GUESSED, after: Place | None = None
+    path: Path,
+    roles: Mapping[str, str],
+    form: TableForm = GUESSED,
+    after: Place | None = None,
+    keys: set[str] | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a table in blocks.
 
@@ -51,6 +58,8 @@ def read_rows(
         How the table is written, as far as it is declared.
     after : Place or None
         Where to begin, of plain text; by default at the beginning.
+    keys : set of str, optional
+        Takes the keys of all objects of JSON.
 
     Yields
     ------
@@ -67,7 +76,7 @@ def read_rows(
         if written.kind == "parquet":
             yield from _parquet(path, roles)
         elif written.kind == "jsonl":
-            yield from read_json(path, roles, written, form.each, after or Place())
+            yield from read_json(path, roles, written, form.each, after or Place(), keys)
         else:
             yield from read_separated(path, roles, written, form.header, after or Place())
 
@@ -84,12 +93,16 @@ def whole_rows(
         yield block
 
 
-def header_of(path: Path, form: TableForm = GUESSED) -> list[str]:
+def header_of(path: Path, form: TableForm = GUESSED, objects: int | None = None) -> list[str]:
     """Return the names of the columns of a table, or the keys of its first objects."""
     written = written_as(path, form)
     if written.kind == "parquet":
         return parquet_columns(path)
-    names = _keys(path, written, form) if written.kind == "jsonl" else _header(path, written)
+    names = (
+        _keys(path, written, form, objects or _BEGINNING)
+        if written.kind == "jsonl"
+        else _header(path, written)
+    )
     if not names:
         raise BadInput(f"{path}: the file is empty. Give a table with a row.")
     return names if form.header else [str(position) for position in range(1, len(names) + 1)]
@@ -98,23 +111,26 @@ def header_of(path: Path, form: TableForm = GUESSED) -> list[str]:
 def _header(path: Path, written: Written) -> list[str]:
     with inputs.open_input(path) as file:
         start = file.read(inputs.LARGEST_LINE).decode(written.encoding, errors="replace")
-    start = start.removeprefix("\ufeff")
+    lines = io.StringIO(start.removeprefix("\ufeff"), newline="")
+    for _ in range(written.begin):
+        lines.readline()
     try:
-        return next(csv.reader(io.StringIO(start, newline=""), delimiter=written.separator), [])
+        return next(csv.reader(lines, delimiter=written.separator), [])
     except csv.Error as error:
         raise BadInput(f"{path}: line 1: {error}. {inputs.RESTORE}") from None
 
 
-def _keys(path: Path, written: Written, form: TableForm) -> list[str]:
+def _keys(path: Path, written: Written, form: TableForm, objects: int) -> list[str]:
     names: dict[str, None] = {}
     any_line = False
+    values: Iterable[object]
     if is_array(path, written.encoding):
-        values = read_array(path, written.encoding)[:_BEGINNING]
+        values = read_array(path, written.encoding)[:objects]
     else:
         lines = (
             line for _, block, _ in decoded_lines(path, written.encoding, Place()) for line in block
         )
-        values = [object_of(line) for line in islice(lines, _BEGINNING)]
+        values = map(object_of, islice(lines, objects))
     for value in values:
         any_line = True
         inner = value.get(form.each) if form.each and isinstance(value, dict) else None
@@ -190,16 +206,18 @@ def read_separated(
     shape: _Shape | None = None
     if after.bytes:
         _, first_lines, _ = next(decoded_lines(path, written.encoding, Place()))
-        shape = _shape(path, first_lines[0], roles, written, header)
+        shape = _shape(path, first_lines[written.begin], roles, written, header)
     carried: list[str] = []
     known: dict[int, str] = {}
     number, lines = 1, carried
     for number, lines, wrong in decoded_lines(path, written.encoding, after):
         if shape is None:
-            shape = _shape(path, lines[0], roles, written, header)
-            if header:
-                lines, number = lines[1:], number + 1
-                wrong = {position - 1: problem for position, problem in wrong.items()}
+            if len(lines) <= written.begin:
+                raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+            shape = _shape(path, lines[written.begin], roles, written, header)
+            first_row = written.begin + header
+            lines, number = lines[first_row:], number + first_row
+            wrong = {position - first_row: problem for position, problem in wrong.items()}
         first, lines = number - len(carried), carried + lines
         wrong = known | {position + len(carried): problem for position, problem in wrong.items()}
         carried, known = [], {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssi_core.corpus.tables.form import GUESSED, TableForm
-from ssi_core.corpus.tables.reader import header_of
+from ssi_core.corpus.tables.reader import EVERY, header_of
 from ssi_core.remedies import typed
 from ssi_core.strict import listed, nearest
 from ssi_core.types import BadInput
@@ -124,7 +124,10 @@ def roles_of(
     guesses = guessed(header, known)
     roles = {role: declared.get(role, guesses.get(role, "")) for role in known}
     for role in known.keys() & declared.keys():
-        if roles[role] and roles[role] not in header:
+        if not roles[role] or roles[role] in header:
+            continue
+        header = header_of(path, form, EVERY)
+        if roles[role] not in header:
             near = nearest(roles[role], header) or "NAME"
             raise BadInput(
                 f"{path}: there is no column {roles[role]!r} for {role!r}. Its columns are: "

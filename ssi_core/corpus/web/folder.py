@@ -25,6 +25,7 @@ from ssi_core.corpus.user_texts import write_own
 from ssi_core.corpus.web.front_matter import read_front_matter
 from ssi_core.corpus.web.html_page import Page, read_html
 from ssi_core.corpus.web.site import MALFORMED, NO_PAGE, Site
+from ssi_core.corpus.web.unlisted import HTML, unlisted
 from ssi_core.store import Building
 from ssi_core.types import BadInput, Progress
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ssi_core.corpus.sources.folder import Folder
 
 MARKDOWN = (".md", ".markdown", ".mdx")
-HTML = (".html", ".htm", ".xhtml")
 PLAIN = (".txt",)
 SUFFIXES = (*MARKDOWN, *HTML, *PLAIN)
 """Files that are pages; all others are left out and counted by their suffix."""
@@ -71,9 +71,37 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
     if len(pages) == len(contents):
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}. "
-            "Name a folder that has some, or a table of documents."
+            f"{_unread_pages(skipped)}"
         )
     return [page for page in pages if page not in contents]
+
+
+def _unread_pages(skipped: Counter[str]) -> str:
+    """Say what to do where no file is a page."""
+    other = [suffix for suffix in _UNREAD if skipped[f"page_{suffix[1:]}_unread"]]
+    if other:
+        return (
+            f"Build the site of its {' and '.join(other)} files, and name the folder of its HTML."
+        )
+    return "Name a folder that has some."
+
+
+def _listed(directory: Path, pages: Sequence[str], skipped: Counter[str]) -> tuple[list[str], Site]:
+    """Return the pages that a search may find, and the site that has them; others are counted."""
+    left_out = unlisted(directory, pages)
+    skipped.update(left_out.reasons.values())
+    kept = [page for page in pages if page not in left_out.reasons]
+    if not kept:
+        raise BadInput(
+            f"{directory}: its {len(pages)} pages are none that a search may find: they lead on to "
+            "others, or stand for an address that does not exist. Name a folder that has others."
+        )
+    site = Site(kept)
+    for page, href in left_out.targets.items():
+        target = site.find(page, href)[1]
+        if target is not None:
+            site.add(target, [f"/{quote(page)}"])
+    return kept, site
 
 
 def build(building: Building, source: Folder, progress: Progress | None) -> None:
@@ -87,7 +115,8 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
     scripts. A link leads to a page as `corpus.web.site.Site` says: by its path, with or without its
     suffix, or to the index of a folder, and in the ways of generators of sites; in Markdown
     ``[[name]]`` leads to the page of that name. Its words are an anchor. Hidden files are left out,
-    and so are links to files outside of the folder; what is left out is counted.
+    and so are pages that no search should find (`corpus.web.unlisted`), and links to files outside
+    of the folder; what is left out is counted.
 
     ``counts["since"]`` tells what was taken of an earlier collection; the result is the same, and
     the key does not know it.
@@ -100,11 +129,10 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
     (directory,) = source.paths
     since = source.since
     skipped: Counter[str] = Counter()
-    pages = pages_in(directory, skipped)
+    pages, site = _listed(directory, pages_in(directory, skipped), skipped)
     key = store.key_of("read", {"source": "folder"}, {}, store.code_of(build)["digest"])
     earlier = open_earlier(since, "folder", _COLUMNS, key) if since else None
     kept = Kept(building.path, _COLUMNS)
-    site = Site(pages)
     taken = 0
     read = building.work("links")
 

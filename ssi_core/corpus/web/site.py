@@ -68,7 +68,7 @@ class Site:
     def add(self, page: str, aliases: Sequence[str], uid: str = "") -> None:
         """Give a page further paths, from the root or from its folder, and a name for xref."""
         for alias in aliases:
-            path = unquote(urlsplit(alias).path) if "//" not in alias[:8] else urlsplit(alias).path
+            path = unquote(urlsplit(alias).path)
             self._aliases.setdefault(_normal(_address(page, path)).lower(), page)
         if uid:
             self._uids[uid.lower()] = page

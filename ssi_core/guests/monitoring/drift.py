@@ -118,7 +118,7 @@ class Limits:
             value = getattr(self, one.name)
             low, high = (1, np.inf) if one.name in ("words", "clicks") else (0, 1)
             if not low <= value <= high:
-                raise ValueError(f"{one.name}={value}, expected from {low} to {high}")
+                raise ValueError(f"{one.name}={value:g}, expected from {low} to {high}")
 
 
 def profile(

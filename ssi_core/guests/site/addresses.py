@@ -32,7 +32,8 @@ def address_of(page: str, url: str | None, style: str) -> str:
     >>> address_of("a b.html", "https://example.org/a", "html")
     'a%20b.html'
     """
-    from ssi_core.corpus.web.folder import HTML, MARKDOWN  # which loads much, and a help nothing
+    from ssi_core.corpus.web.folder import MARKDOWN  # which loads much, and a help nothing
+    from ssi_core.corpus.web.unlisted import HTML
 
     path = PurePosixPath(page)
     suffix = path.suffix.lower()

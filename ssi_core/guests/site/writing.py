@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ssi_core import files
 from ssi_core.guests.site.addresses import address_of
 from ssi_core.guests.site.clusters import clusters_of
 from ssi_core.guests.site.learning import Latent, Learnt
@@ -36,12 +38,15 @@ from ssi_core.guests.site.records import (
     word_of,
 )
 from ssi_core.remedies import typed
+from ssi_core.strict import cut
 from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused
 
 PROGRAM, MANIFEST = "ssi-search.js", "manifest"
 FORMAT = 3
 """Counted up whenever an earlier program would read the files wrongly."""
+_OURS = re.compile(r"(ssi-search|manifest|[wvp]\d+)\.js(\.(gz|br|zst))?")
+"""Names of the files, which a server may have packed."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
 _PERMALINK = "¶"
@@ -104,6 +109,18 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
     # Chunks of another version are never read beside these, whatever a browser has kept.
     version = hashlib.sha256(b"".join(chunks.values())).hexdigest()[:8]
     chunks[MANIFEST] = chunks[MANIFEST].replace(b"VERSION", version.encode(), 1)
+    with files.writing(out):
+        _replace(out, chunks)
+    return {
+        "pages": len(learnt.pages),
+        "words": len(learnt.words),
+        "files": len(chunks) + 1,
+        "bytes": sum(file.stat().st_size for file in out.iterdir()),
+    }
+
+
+def _replace(out: Path, chunks: Mapping[str, bytes]) -> None:
+    """Write the program and the chunks in the place of an earlier search."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as path:
         whole = Path(path) / "whole"
@@ -114,12 +131,6 @@ def write_site(learnt: Learnt, out: Path, *, root: str, addresses: str) -> dict[
         if out.exists():
             shutil.rmtree(out)
         whole.rename(out)
-    return {
-        "pages": len(learnt.pages),
-        "words": len(learnt.words),
-        "files": len(chunks) + 1,
-        "bytes": sum(file.stat().st_size for file in out.iterdir()),
-    }
 
 
 def program() -> str:
@@ -137,10 +148,14 @@ def is_site(directory: Path) -> bool:
 
 def require_ours(out: Path) -> None:
     """Refuse a directory that holds something else than a site's search."""
-    if out.exists() and not is_site(out) and not (out.is_dir() and not any(out.iterdir())):
+    if not out.exists():
+        return
+    names = sorted(file.name for file in out.iterdir()) if out.is_dir() else [out.name]
+    others = [name for name in names if not _OURS.fullmatch(name)] if is_site(out) else names
+    if others:
         raise Refused(
-            f"{out} holds something else than a site's search; it is left alone. Name another "
-            "directory."
+            f"{out} holds something else than a site's search, such as {cut(others[0])!r}; it is "
+            "left alone. Name another directory."
         )
 
 

@@ -76,6 +76,9 @@ def test_a_night_from_the_command_line(tmp_path, corpus_dir, capsys, monkeypatch
 
     assert run(cli, ["retrain"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--data-limit", "map"]) == 2
+    assert run(cli, ["retrain", "--corpus", "c", "--data-limit", "size=2"]) == 2
+    said = capsys.readouterr().err
+    assert "Error: --data-limit size=2: size=2, expected from 0 to 1\n" in said
     assert run(cli, ["retrain", "--corpus", "c", "--texts", "d"]) == 2
     assert run(cli, ["retrain", "--corpus", "c", "--renew", "--renew-days", "0"]) == 0
     last = retrain.RetrainSettings(**asked[-1])

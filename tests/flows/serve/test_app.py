@@ -123,7 +123,9 @@ def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
             assert not {"d0", "n"} & found.keys()
         wrong = client.get("/related", params={"document": "automobil"})
         assert wrong.status_code == 422
-        assert "Titles near it: 'Automobile'" in wrong.json()["detail"][0]["msg"]
+        said = wrong.json()["detail"][0]["msg"]
+        assert said.startswith("no document has the title or id")
+        assert "Titles near it: 'Automobile'" in said
     with answering(service(path, registry, "both")) as client:  # they outlive the service
         assert "n" in asked(client, "d1")
         assert client.get("/related", params={"document": "d0"}).status_code == 422
@@ -569,6 +571,21 @@ def test_documents_of_a_model_have_a_place_of_their_own(monkeypatch, tmp_path):
     assert documents_of("models:/ssi@champion") == path / "models-ssi@champion" / "documents.db"
     assert documents_of("../../etc").parent.parent == path
     assert documents_of("..").is_relative_to(path)
+
+
+def test_a_directory_has_one_place_however_it_is_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path))
+    (tmp_path / "models" / "new").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "models")
+    place = documents_of(str(tmp_path / "models" / "new"))
+    assert place == tmp_path / ".ssi" / "serve" / "models-new" / "documents.db"
+    assert {documents_of(name) for name in ("new", "./new/", "../models/new")} == {place}
+    before = tmp_path / ".ssi" / "serve" / "new" / "documents.db"
+    before.parent.mkdir(parents=True)
+    before.touch()
+    assert documents_of("new") == before
+    assert documents_of("./new/") == before
+    assert documents_of("../models/new") == place
 
 
 def test_a_model_that_takes_over_brings_its_title(models, tmp_path):

@@ -140,6 +140,14 @@ def test_a_person_is_offered_the_word_that_was_meant(browser, address):
     assert not browser.errors
 
 
+def test_a_person_is_told_what_was_searched_without_accents(browser, address):
+    browser.open(f"{address}/?ui=en&q=m%C3%B6on")
+    browser.wait("document.querySelectorAll('section:first-child .title').length")
+    said = browser.run("document.querySelector('section p.soft').textContent")
+    assert said == "No text has the word “möon”. These are results for “moon”."
+    assert not browser.errors
+
+
 def test_a_person_asks_in_japanese_on_a_phone(browser, address):
     browser.size(390, 844, dark=True)
     browser.open(f"{address}/?ui=ja&lang=ja&q=京都の寺")

@@ -1,5 +1,6 @@
 """Roots that were moved, backed up and restored."""
 
+import errno
 import gzip
 import io
 import json
@@ -226,6 +227,39 @@ def test_an_archive_is_not_overwritten(archive):
         backup.back_up(archive.with_suffix(".zip"))
 
     assert archive.read_bytes() == content
+
+
+def test_what_only_reads_works_where_a_root_can_only_be_read(there, ssi, monkeypatch):
+    def refused(path):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    relocation.settle()
+    asked = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and asked(path, mode))
+    monkeypatch.setattr(locks, "opened", refused)
+    assert len(ssi("ops", "champions")[1]["changes"]) == 2
+    assert ssi("data", "store", "list")[1]["artefacts"]
+
+
+def test_a_backup_makes_no_directory_that_may_be_a_disk_that_is_not_there(there, tmp_path):
+    with pytest.raises(BadInput, match=r"no directory .*disk\. .*mkdir -p "):
+        backup.back_up(tmp_path / "disk" / "backup.tar")
+    assert not (tmp_path / "disk").exists()
+
+
+def test_a_backup_of_nothing_says_so(tmp_path, ssi, monkeypatch):
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "elsewhere"))
+    code, answer, said = ssi("ops", "backup", tmp_path / "backup.tar")
+    assert (code, answer["files"]) == (0, 0)
+    assert "the archive is empty" in said
+    assert "elsewhere holds no data. Name the root" in said
+
+
+def test_a_refused_restore_leaves_no_directory_of_a_root(tmp_path, ssi, monkeypatch):
+    (tmp_path / "no.tar").write_text("no archive")
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    assert ssi("ops", "restore", tmp_path / "no.tar")[0] == 3
+    assert not [*(tmp_path / "restored").iterdir()]
 
 
 def test_a_failed_backup_leaves_no_archive(there, tmp_path, monkeypatch):

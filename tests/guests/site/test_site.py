@@ -1,5 +1,7 @@
 """The files of a site's search, and the ranking that Python reads of them."""
 
+import errno
+import os
 import shutil
 
 import numpy as np
@@ -194,6 +196,29 @@ def test_an_earlier_search_is_replaced_and_anything_else_left_alone(tmp_path, mo
     with pytest.raises(Refused, match="left alone"):
         writing.write_site(learning.learn(ssi.read(folder)), folder, root="", addresses="html")
     assert (folder / "index.md").exists()
+
+
+def test_a_file_beside_those_of_a_search_is_not_removed_with_them(tmp_path):
+    folder = small(tmp_path / "pages")
+    site = ssi.site(folder, tmp_path / "public")
+    (site.path / "w0.js.gz").write_bytes(b"packed by a server")
+    ssi.site(folder, tmp_path / "public")
+    (site.path / "index.html").write_text("of the site")
+    with pytest.raises(Refused, match=r"such as 'index\.html'; it is left alone"):
+        ssi.site(folder, tmp_path / "public")
+    assert (site.path / "index.html").read_text() == "of the site"
+
+
+def test_a_full_disk_is_named_by_the_place_of_the_search(tmp_path, monkeypatch):
+    folder = small(tmp_path / "pages")
+
+    def full(path, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(writing.Path, "write_bytes", full)
+    with pytest.raises(Refused, match=r"public.*: no space is left on its disk"):
+        ssi.site(folder, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
 
 
 def test_a_language_with_a_dictionary_is_refused_with_a_remedy(tmp_path, monkeypatch):

@@ -1,0 +1,75 @@
+"""Pages of a built site that a search should not find: their generator wrote them for programs.
+
+These are pages that lead on to another at once, pages that ask search engines to leave them out
+(unless most of a site do), the page of an address that does not exist, and the copies of sources
+that Sphinx writes beside its pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from ssi_core.corpus import inputs
+
+HTML = (".html", ".htm", ".xhtml")
+_HEAD = 1 << 14
+"""Bytes of a page in which its ``<meta>`` stand."""
+_NOT_READ = re.compile(rb"<!--.*?-->|<noscript\b.*?</noscript>|<script\b.*?</script>", re.I | re.S)
+_META = re.compile(rb"<meta\b[^>]*>", re.I)
+_REFRESH = re.compile(rb"""\bhttp-equiv\s*=\s*["']?refresh\b""", re.I)
+_TARGET = re.compile(rb"""\burl\s*=\s*["']?([^"'>]+)""", re.I)
+_ROBOTS = re.compile(rb"""\bname\s*=\s*["']?robots\b""", re.I)
+_NO_INDEX = re.compile(rb"\b(?:noindex|none)\b", re.I)
+_NOT_FOUND = ("404.html", "404/index.html")
+_COPIES = (".rst.txt", ".md.txt", ".ipynb.txt")
+_MOST = 0.5
+"""Share of a site's pages from which on a wish not to be found tells none of them apart."""
+
+
+class Unlisted(NamedTuple):
+    """Pages that are left out, each with its reason, and where those lead that lead on."""
+
+    reasons: Mapping[str, str]
+    targets: Mapping[str, str]
+
+
+def unlisted(directory: Path, pages: Sequence[str]) -> Unlisted:
+    """Return the pages of a folder that a search should not find.
+
+    Parameters
+    ----------
+    directory : Path
+        The folder.
+    pages : sequence of str
+        Paths in it.
+    """
+    reasons: dict[str, str] = {}
+    targets: dict[str, str] = {}
+    hidden: list[str] = []
+    html = [page for page in pages if PurePosixPath(page).suffix.lower() in HTML]
+    for page in html:
+        if page.endswith(tuple(f"/{name}" for name in _NOT_FOUND)) or page in _NOT_FOUND:
+            reasons[page] = "page_of_no_address"
+            continue
+        with inputs.open_input(directory / page) as file:
+            metas = _META.findall(_NOT_READ.sub(b"", file.read(_HEAD)))
+        if target := _target(metas):
+            reasons[page], targets[page] = "page_that_leads_on", target
+        elif any(_ROBOTS.search(meta) and _NO_INDEX.search(meta) for meta in metas):
+            hidden.append(page)
+    if len(hidden) <= _MOST * (len(html) - len(reasons)):
+        reasons |= dict.fromkeys(hidden, "page_not_to_be_indexed")
+    if html:
+        copies = [page for page in pages if page.lower().endswith(_COPIES)]
+        reasons |= dict.fromkeys(copies, "copy_of_a_source")
+    return Unlisted(reasons, targets)
+
+
+def _target(metas: Sequence[bytes]) -> str:
+    for meta in metas:
+        if _REFRESH.search(meta) and (found := _TARGET.search(meta)):
+            return found[1].decode(errors="replace").strip()
+    return ""

@@ -155,6 +155,7 @@ def test_a_damaged_judgement_names_its_line(tmp_path, line):
         [TESTED],
         "five",
         {"0": TESTED[0]},
+        {**sides(TESTED), "last": {"testing": [], "training": []}},
         sides(TESTED[:4]),
         sides([*TESTED[:4], ["q4"]]),
         sides([*TESTED[:4], ["q4", "q5", "q9"]]),

@@ -12,6 +12,7 @@ stopped. At its end it prints what is not finished, and why.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -116,23 +117,44 @@ def main() -> int:
     return 1 if unfinished else 0
 
 
+def collections(corpus: str, data: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the collections of a corpus, one for each of its folds: name, words of the source."""
+    known = declared()
+    how = known["corpora"][corpus]
+    if corpus not in known["folds"]:
+        yield corpus, how.format(data=data).split()
+        return
+    for fold in range(1, 1 + known["folds"][corpus]):
+        yield f"{corpus}-{fold}", how.format(data=data, fold=fold).split()
+
+
 def compute(one: Computation, data: Path, seeds: int) -> str:
     """Compute a table and keep its result; return why not, or nothing."""
-    corpus = Path(os.environ.get("SSI_ROOT", HERE.parent)) / "corpora" / one.corpus
-    how = declared()["corpora"][one.corpus]
+    root = Path(os.environ.get("SSI_ROOT", HERE.parent)) / "corpora"
+    comparisons = []
+    for name, source in collections(one.corpus, data):
+        pipeline = ["lab", "pipeline", one.table, "--corpus", str(root / name)]
+        for words in (
+            ["data", "ingest", *source, "--out", str(root / name)],
+            [*pipeline, "--seeds", str(seeds), "--json"],
+        ):
+            said, why = ssi(*words)
+            if why:
+                return why
+        comparisons.append(json.loads(said)["comparison"])
     kept = RESULTS / f"{one.result}.json"
-    for words in (
-        ["data", "ingest", *how.format(data=data).split(), "--out", str(corpus)],
-        ["lab", "pipeline", one.table, "--corpus", str(corpus), "--seeds", str(seeds)],
-        ["compare", one.table, "--save", str(kept)],
-    ):
-        print("ssi", *words, flush=True)
-        done = subprocess.run(
-            [sys.executable, "-m", "ssi_core", *words], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            return (done.stderr.strip().splitlines() or ["it failed"])[-1]
-    return ""
+    return ssi("compare", one.table, "--comparison", ",".join(comparisons), "--save", str(kept))[1]
+
+
+def ssi(*words: str) -> tuple[str, str]:
+    """Run the command; return what it printed, and why it failed, or nothing."""
+    print("ssi", *words, flush=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "ssi_core", *words], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        return "", (done.stderr.strip().splitlines() or ["it failed"])[-1]
+    return done.stdout, ""
 
 
 if __name__ == "__main__":

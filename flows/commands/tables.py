@@ -155,16 +155,17 @@ class CompareSettings:
     listing: bool = option(False, "List the comparisons, the newest first.", flag="--list")
     comparison: str | None = option(
         None,
-        "Comparison to show. [default: the newest of the table]",
+        "Comparison to show; ID,ID are those of the folds of one collection, as one. [default: the "
+        "newest of the table]",
         metavar="ID",
-        type=Name("comparison"),
+        type=Name("comparison", several=True),
     )
     together: tuple[str, ...] = option(
         (),
-        "Comparison of the same table on another collection; repeat it. The claims are tested on "
-        "all of them together.",
+        "Comparison of the same table on another collection (ID,ID on its folds); repeat it. The "
+        "claims are tested on all of them together.",
         metavar="ID",
-        type=Name("comparison"),
+        type=Name("comparison", several=True),
     )
     slices: bool = option(
         False,
@@ -186,6 +187,7 @@ class CompareSettings:
         "ssi compare demo --slices",
         "ssi compare --list",
         "ssi compare demo --comparison ID --json",
+        "ssi compare query-log --comparison ID,ID,ID,ID,ID",
         "ssi compare query-log --together ID --together ID",
         "ssi compare wikispeedia-table4 --save docs/results/wikispeedia-table4.json",
     ),
@@ -195,9 +197,10 @@ def compare(given: CompareSettings) -> Outcome:
 
     EXPERIMENT is the name of a table, or the TOML file of one. The output has paired tests, the
     printed numbers beside ours, and the claims of order with their verdicts. Without --comparison,
-    it shows the newest comparison of the table that is finished and is not a retraining. With
-    --together, the output has the claims on several collections: on these, and what to expect on
-    another.
+    it shows the newest comparison of the table that is finished and is not a retraining. Several
+    with commas between them are of the folds of one collection, each of which tests other queries,
+    and every query counts the same. With --together, the output has the claims on several
+    collections: on these, and what to expect on another.
     """
     if given.listing:
         if given.comparison or given.slices or given.save or given.together:

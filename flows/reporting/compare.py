@@ -20,6 +20,7 @@ from flows.reporting.comparison_tests import (
     test_of,
 )
 from flows.reporting.comparisons import latest
+from flows.reporting.folds import BETWEEN, pool
 from flows.reporting.partial_table import measured
 from flows.reporting.reached_code import reached_by
 from flows.reporting.report import markdown, render
@@ -69,12 +70,21 @@ class Loaded:
 def load(experiment: str, comparison: str | None = None) -> Loaded:
     """Read the finished rows of a comparison; of the newest one of the table unless it is named.
 
+    Several names with commas between them are those of the folds of one collection, which are read
+    as one comparison (`folds.pool`).
+
     Raises
     ------
     BadInput
-        There is no such experiment or comparison, or no row of it is finished.
+        There is no such experiment or comparison, or no row of it is finished; or folds do not fit
+        together.
     """
-    comparison = comparison or latest(experiment)
+    names = (comparison or latest(experiment)).split(BETWEEN)
+    loaded = [_load(experiment, name) for name in names]
+    return loaded[0] if len(loaded) == 1 else pool(loaded)
+
+
+def _load(experiment: str, comparison: str) -> Loaded:
     finished = tracking.finished_rows(experiment, comparison)
     if not finished:
         raise BadInput(f"comparison {comparison!r} of {experiment!r} has no finished row yet.")
@@ -149,7 +159,11 @@ def results(loaded: Loaded) -> dict[str, Any]:
         "claims": (claims := [object_of(verdict) for verdict in verdicts]),
         "counts": counts(claims),
         "missing": [row.label for row in table.rows if row.label not in labels],
-        "reasons": tracking.reasons(loaded.experiment, loaded.comparison),
+        "reasons": {
+            label: reason
+            for name in loaded.comparison.split(BETWEEN)
+            for label, reason in tracking.reasons(loaded.experiment, name).items()
+        },
     }
 
 

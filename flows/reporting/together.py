@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flows.reporting.compare import Loaded, load
+from flows.reporting.folds import BETWEEN
 from flows.reporting.result_file import settings_digest
 from flows.reporting.verdicts import probability
 from ssi_core.command.text import plain_table, styled
@@ -84,13 +85,13 @@ def _check_collections(loaded: Sequence[Loaded]) -> None:
                 f"comparisons {loaded[0].comparison!r} and {one.comparison!r} were computed with "
                 f"different settings of {one.experiment!r}. Compute the older one again."
             )
-        data = repr(sorted(repr(sorted(run.data.items())) for run in one.runs))
-        if data in seen:
+        tasks = {t for run in one.runs for t in run.data.get("task", "").split(BETWEEN)}
+        if shared := sorted(tasks & seen.keys()):
             raise BadInput(
-                f"comparisons {seen[data]!r} and {one.comparison!r} are of the same collections. "
-                "Name one of each collection."
+                f"comparisons {seen[shared[0]]!r} and {one.comparison!r} are of the same "
+                "collections. Name one of each collection."
             )
-        seen[data] = one.comparison
+        seen |= dict.fromkeys(tasks, one.comparison)
 
 
 def _columns(loaded: Loaded) -> list[str]:

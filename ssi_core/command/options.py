@@ -12,19 +12,29 @@ from ssi_core.command.fields import DIRECTORY, NEW_DIRECTORY, PATH, TABLE_FILE, 
 
 
 class Name(click.ParamType[str]):
-    """A name of a registered model or a comparison, by the rule for all names."""
+    """A name of a registered model or a comparison, by the rule for all names.
+
+    Parameters
+    ----------
+    what : str
+        Thing that it names.
+    several : bool
+        Names with commas between them are taken, too.
+    """
 
     name = "name"
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, what: str, *, several: bool = False) -> None:
+        self.what, self.several = what, several
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name, or refuse it as a wrong use of the option."""
         from ssi_core.experiment.names import check_name
 
         try:
-            return check_name(value, self.what)
+            for name in value.split(",") if self.several else [value]:
+                check_name(name, self.what)
+            return value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -18,6 +18,7 @@ REGISTRIES: Mapping[str, Mapping[str, str]] = {
         "kyoto": f"{_HERE}.sources:Kyoto",
         "wikiqa": f"{_HERE}.sources:WikiQa",
         "zzquerylog": f"{_HERE}.sources:ZzQueryLog",
+        "dbpedia-entity": f"{_HERE}.sources:DbpediaEntity",
         "ir-datasets": f"{_HERE}.irds:IrDatasets",
     }
 }

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from ssi_core.corpus.source import Source, directory, option
 
 
@@ -145,6 +147,40 @@ class ZzQueryLog(Source):
         from ssi_core.datasets.zzquerylog import files_in
 
         return files_in(*self.paths)
+
+
+class DbpediaEntity(Source):
+    """Read DBpedia-Entity v2: queries find the titles of entities that were judged for them.
+
+    The queries have five published folds, and --fold names the one that is judged. For the queries
+    of the other four, a title that is relevant (grade 1 or 2) is a pair, which counts once whatever
+    its grade is; titles that are not relevant are left out there, and counted
+    (training_judgement_not_relevant). A title is what its identifier says, without underscores.
+    Queries of one wording are one, in the fold of the first, and what is judged twice counts as it
+    is judged first (judgement_of_repeated_query).
+    """
+
+    flow = "ingest-clicks"
+    examples = ("ssi data ingest dbpedia-entity dbpedia-entity/ --fold 1 --out entities",)
+    origin = "dbpedia-entity"
+    builder = "ssi_core.datasets.dbpedia_entity:build"
+
+    paths: tuple[Path, ...] = directory(
+        "Directory of queries-v2.txt, qrels-v2.txt.gz and folds/all_queries.json"
+    )
+    fold: int = Field(
+        default=1, ge=1, le=5, description="Fold that is judged; the other four are trained on"
+    )
+
+    def inputs(self) -> Sequence[Path]:
+        """Return the files of the data set."""
+        from ssi_core.datasets.dbpedia_entity import files_in
+
+        return files_in(*self.paths)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the settings that change what is written."""
+        return {"source": self.origin, "fold": self.fold}
 
 
 class Kyoto(Source):

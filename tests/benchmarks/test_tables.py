@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from benchmarks import tables
@@ -19,6 +22,35 @@ def test_each_table_is_shipped_and_has_data_and_a_result_of_its_own():
     assert {one.corpus for one in EVERY} == set(declared["corpora"])
     assert len({one.result for one in EVERY}) == len(EVERY)
     assert {"query-log-zz", "wikispeedia-table1"} <= {one.result for one in EVERY}
+
+
+def test_a_corpus_with_folds_is_a_collection_for_each():
+    folds = dict(tables.collections("dbpedia", Path("data")))
+    assert list(folds) == [f"dbpedia-{fold}" for fold in range(1, 6)]
+    assert folds["dbpedia-2"] == ["dbpedia-entity", "data/dbpedia-entity", "--fold", "2"]
+    assert list(tables.collections("zz", Path("data"))) == [
+        ("zz", ["zzquerylog", "data/zzquerylog"])
+    ]
+
+
+def test_the_comparisons_of_all_folds_are_one_result(monkeypatch):
+    said = []
+
+    def ssi(*words):
+        said.append(words)
+        of = str(words[words.index("--corpus") + 1])[-1] if "pipeline" in words else ""
+        return json.dumps({"comparison": f"query-log-{of}"}), ""
+
+    monkeypatch.setattr(tables, "ssi", ssi)
+    one = Computation("query-log", "dbpedia", "query-log-dbpedia")
+    assert tables.compute(one, Path("data"), 3) == ""
+    assert [words[:2] for words in said] == [("data", "ingest"), ("lab", "pipeline")] * 5 + [
+        ("compare", "query-log")
+    ]
+    named = said[-1][said[-1].index("--comparison") + 1]
+    assert named == "query-log-1,query-log-2,query-log-3,query-log-4,query-log-5"
+    monkeypatch.setattr(tables, "ssi", lambda *words: ("", "no space left"))
+    assert tables.compute(one, Path("data"), 3) == "no space left"
 
 
 @pytest.fixture

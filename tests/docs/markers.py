@@ -259,7 +259,9 @@ class Template:
             parts.append(
                 rf"\* better, ° worse than {bases} (paired randomisation test, Holm, p < .05)."
             )
-        ids = ", ".join(f"`{result.found['comparison']}`" for result in results)
+        ids = ", ".join(
+            f"`{name}`" for result in results for name in result.found["comparison"].split(",")
+        )
         parts.append(f"Comparison {ids}.")
         if old := [result for result in results if result.name in self._results.earlier]:
             which = "" if len(old) == len(results) else f" of {', '.join(r.name for r in old)}"

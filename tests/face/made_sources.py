@@ -24,7 +24,7 @@ TEXT, TITLE, HEADINGS, ANCHORS, URL = (
     "qqtextual", "qqtitular", "qqheaded", "qqanchored", "qqaddressed",
 )  # fmt: skip
 FIELD = {TEXT: "text", TITLE: "title", HEADINGS: "headings", ANCHORS: "anchors", URL: "url"}
-BARE = ("farm-ads", "anchors", "zzquerylog")
+BARE = ("farm-ads", "anchors", "zzquerylog", "dbpedia-entity")
 """Sources whose documents are titles, or bags of words: there all words are the text."""
 
 
@@ -266,6 +266,23 @@ def zzquerylog(place):
     return _read("zzquerylog", paths=place), {TITLE: AT}
 
 
+def dbpedia_entity(place):
+    """Documents are titles, of which the words of an identifier are made."""
+    queries = [(f"q{i}", f"asks {word(i)}") for i in range(N)]
+    entities = (f"<dbpedia:{title(i).replace(' ', '_')}>" for i in range(N))
+    (place / "queries-v2.txt").write_text("".join("\t".join(one) + "\n" for one in queries))
+    rows = zip(queries, entities, strict=True)
+    _gzip(place / "qrels-v2.txt.gz", "".join(f"{q}\tQ0\t{entity}\t1\n" for (q, _), entity in rows))
+    ids = [one for one, _ in queries]
+    folds = {
+        f"{n}": {"testing": ids[n::5], "training": [q for i, q in enumerate(ids) if i % 5 != n]}
+        for n in range(5)
+    }
+    (place / "folds").mkdir()
+    (place / "folds" / "all_queries.json").write_text(json.dumps(folds))
+    return _read("dbpedia-entity", paths=place), {TITLE: AT}
+
+
 def _made(name, place, fields, **settings):
     """Make a collection in which words are in one field of one document."""
     return _read(name, **settings), fields
@@ -296,6 +313,7 @@ SOURCES = {
     "anchors": anchors,
     "wikiqa": wikiqa,
     "zzquerylog": zzquerylog,
+    "dbpedia-entity": dbpedia_entity,
     "zipf": partial(_made, "zipf", fields=("title", "text"), documents=300),
     "sample": partial(_made, "sample", fields=("title", "text"), documents=100),
     "sample-mates": partial(_made, "sample-mates", fields=("title", "text"), documents=100),

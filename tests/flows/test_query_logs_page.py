@@ -24,11 +24,13 @@ OUTSIDE = {
     "discernatron/": ("discernatron",),
     "wikiqa/": ("wikiqa",),
     "zzquerylog/": ("zzquerylog",),
+    "dbpedia-entity/": ("dbpedia-entity",),
 }
 ROWS = {
     "anchors": "anchors, Discernatron",
     "answers": "WikiQA",
     "sports": "ZZQueryLog",
+    "entities": "DBpedia-Entity, fold 1",
     "made": "made, as below",
 }
 """Directory of a command -> its row in the table of the page."""

@@ -12,6 +12,7 @@ R and F each by itself. It says neither what its folds divide nor how C was chos
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -86,6 +87,12 @@ class Judged:
     validation: Float64
     C: tuple[float, ...]
     seconds: float
+
+
+def topics_of(feeds: Sequence[Feed], least: int) -> list[str]:
+    """Return the topics that at least so many feeds are on, sorted."""
+    often = Counter(topic for feed in feeds for topic in feed.topics)
+    return sorted(topic for topic, count in often.items() if count >= least)
 
 
 def pairs_of(feeds: Sequence[Feed], topics: Sequence[str], scores: Scores, seed: int) -> Pairs:
@@ -207,11 +214,7 @@ def compare(
         Fewer than ten topics have so many feeds.
     """
     entries = sorted(set(entries))
-    often: dict[str, int] = {}
-    for feed in feeds:
-        for topic in feed.topics:
-            often[topic] = often.get(topic, 0) + 1
-    topics = sorted(topic for topic, count in often.items() if count >= least)
+    topics = topics_of(feeds, least)
     if len(topics) < 2 * FOLDS:
         raise BadInput(
             f"{name}: {len(topics)} topics have {least} feeds or more, and {2 * FOLDS} are needed. "

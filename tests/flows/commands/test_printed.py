@@ -99,7 +99,7 @@ HITS = (
     Hit("a", "Car", 1.23456, "https://a", "an old car here", ((3, 6), (7, 10)), ("title", "text")),
     Hit("b", "Wheel\x1b", 0.5, None, None, (), ()),
 )
-SECOND = f"  1 Wheel\\u001b {'0.5000':>45}"
+SECOND = f"  1 Wheel\\u001b {'0.5000':>44}"
 NO_TEXTS = ["The index keeps no texts to show a part of (ssi data index", "--with-texts)."]
 SENTENCE = Quoted("a", "Car", None, "A car drives.", 1.0, ((2, 5),))
 
@@ -107,7 +107,7 @@ SENTENCE = Quoted("a", "Car", None, "A car drives.", 1.0, ((2, 5),))
 @pytest.mark.parametrize(
     ("answer", "more", "lines"),
     [
-        (Answer(HITS), {}, [f"  1 Car {'1.2346':>53}", "    https://a", "    found in title, text",
+        (Answer(HITS), {}, [f"  1 Car {'1.2346':>52}", "    https://a", "    found in title, text",
                             "    an old car here", SECOND.replace("1", "2", 1)]),
         (Answer(HITS[1:]), {"recall": 0.98765},
          [SECOND, *NO_TEXTS, "approximate, recall 0.988"]),

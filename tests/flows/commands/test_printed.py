@@ -42,6 +42,16 @@ def test_counts_have_a_line_each_and_long_ones_their_ends():
     assert lines[5:] == [f"  skipped: n: {n} {n}" for n in range(20)]
 
 
+def test_an_artefact_is_named_with_the_begin_of_its_key():
+    made = SimpleNamespace(kind="task", path="task", key="0123456789abcdef")
+    made.counts, made.skipped = {"pairs": 1200}, {"pair_without_text": 3}
+    assert printed(data.artefact_outcome(made).show) == [
+        "task task  key 0123456789ab",
+        "  pairs 1,200",
+        "  skipped: pair without text 3",
+    ]
+
+
 def report(**more):
     given = {"means": {"map": 0.25, "rank_loss": 0.0123456}, "errors": {"map": 0.01234}, **more}
     return Report(None, bounds={"rank_loss": 0.5}, **given)

@@ -163,11 +163,17 @@ def test_a_run_that_ends_early_says_why(told, error, status, reason):
 
 
 def test_a_signal_ends_a_run_and_its_handler_is_put_back(told):
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as ended, rows.open_run("7", "U'V", {}):
-        os.kill(os.getpid(), signal.SIGTERM)
+    def handler(number, frame):
+        raise AssertionError(number)
+
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        with pytest.raises(SystemExit) as ended, rows.open_run("7", "U'V", {}):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert ended.value.code == 128 + signal.SIGTERM
-    assert signal.getsignal(signal.SIGTERM) is before
     assert told["set_terminated"] == [("r", "KILLED")]
 
 

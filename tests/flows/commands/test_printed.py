@@ -111,6 +111,7 @@ HITS = (
 )
 SECOND = f"  1 Wheel\\u001b {'0.5000':>44}"
 NO_TEXTS = ["The index keeps no texts to show a part of (ssi data index", "--with-texts)."]
+MARKED = {"    an old car here": ["old", "car"], "A car drives. (Car)": ["car"]}
 SENTENCE = Quoted("a", "Car", None, "A car drives.", 1.0, ((2, 5),))
 
 
@@ -133,6 +134,10 @@ SENTENCE = Quoted("a", "Car", None, "A car drives.", 1.0, ((2, 5),))
 def test_found_documents_have_their_place_score_and_marked_words(answer, more, lines):
     outcome = hits.outcome_of(answer, **more)
     assert printed(outcome.show) == lines
+    out = io.StringIO()
+    outcome.show(Console(file=out, force_terminal=True, color_system="standard"))
+    marked = re.findall(r"\x1b\[1;33m(.*?)\x1b", out.getvalue())
+    assert marked == [word for text, words in MARKED.items() if text in lines for word in words]
     there = {name for name in ("summary", "recall", "unknown") if name in more}
     assert set(outcome.value) == {"results", *there, *(["reason"] if answer.reason else [])}
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from mlflow.exceptions import MlflowException
+from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, RESOURCE_ALREADY_EXISTS
 
-from flows.tracking import rows
+from flows.tracking import database, rows
 from ssi_core.experiment import Published, Row, Table
 from tests.flows import comparisons as written
 
@@ -191,3 +193,28 @@ def test_the_description_of_a_row_has_its_notes_and_the_printed_values(paper, no
     row = Row("U'V", "bilinear", "links", paper=paper, note=note)
     table = Table("rows", "Rows", {}, (row,), note=None if paper == Published() else "all made up")
     assert rows._note(table, row) == said
+
+
+@pytest.mark.parametrize(
+    ("code", "there", "found"),
+    [
+        (RESOURCE_ALREADY_EXISTS, SimpleNamespace(experiment_id=7), "7"),
+        (RESOURCE_ALREADY_EXISTS, None, None),
+        (INTERNAL_ERROR, SimpleNamespace(experiment_id=7), None),
+    ],
+)
+def test_an_experiment_that_another_process_has_just_made_is_taken(code, there, found, monkeypatch):
+    class Client:
+        def create_experiment(self, name, path):
+            raise MlflowException("not made", error_code=code)
+
+        def get_experiment_by_name(self, name):
+            return there
+
+    monkeypatch.setattr(database, "client", Client)
+    monkeypatch.setattr(database, "tracking_uri", lambda: "http://127.0.0.1:5000")
+    if found:
+        assert database._create_experiment("links") == found
+    else:
+        with pytest.raises(MlflowException, match="not made"):
+            database._create_experiment("links")

@@ -117,8 +117,9 @@ LONGEST = ("test_fit", "test_mistakes", "test_retrain", "test_every_model", "tes
 
 
 ON_A_CLUSTER = {
-    f"tests/{file}.py"
-    for file in ("flows/training/test_cluster", "guests/cluster/test_dask", "parts/test_trials")
+    "tests/experiment/test_trials.py",
+    "tests/flows/training/test_cluster.py",
+    "tests/guests/cluster/test_dask.py",
 }
 """Files that are of one worker together, so that one cluster is started for all of them."""
 

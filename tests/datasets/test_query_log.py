@@ -175,6 +175,11 @@ def test_a_damaged_result_names_its_query(tmp_path):
     queries = [{"query": "a", "results": results(("A", 1))}, {"query": "b", "results": [{}]}]
     with pytest.raises(BadInput, match=f"{QUERIES}: query 2: KeyError: 'label'"):
         ingest("zzquerylog", sports(tmp_path / "in", queries), tmp_path / "out")
+    for wrong in (("", 1), ("A", -1)):
+        queries = [{"query": "a", "results": results(("A", 0), wrong)}]
+        said = f"query 1: ValueError: label {wrong[0]!r}, clicks {wrong[1]}; expected"
+        with pytest.raises(BadInput, match=said):
+            ingest("zzquerylog", sports(tmp_path / "in", queries), tmp_path / "out")
     with pytest.raises(BadInput, match="expected a JSON list of queries"):
         ingest("zzquerylog", sports(tmp_path / "in", {"query": "a"}), tmp_path / "out")
 

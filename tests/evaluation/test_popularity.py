@@ -136,7 +136,8 @@ def test_in_degree_alone_has_half_of_the_matched_rank_loss():
     links = np.bincount(pairs[0].rows[:, 1], minlength=n)
     report = evaluate(Scores(np.tile(np.log1p(links), (n, 1))), task, tuples=0)
     assert report.means["rank_loss"] < 0.35
-    assert report.means["rank_loss_matched"] == pytest.approx(0.5, abs=0.05)
+    # A little less than a half, since popularity still differs within a step of it.
+    assert report.means["rank_loss_matched"] == pytest.approx(0.456, abs=0.001)
 
 
 def test_a_task_that_is_not_of_links_has_none_of_them():

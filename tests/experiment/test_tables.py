@@ -181,6 +181,7 @@ def test_a_limited_table_lowers_every_budget_and_is_another_table(table):
     assert "1,500 triples" in limited.note
     assert parse_table(limited.to_dict()) == limited
     assert found.limited(50_000) is found
+    assert found.limited(1).rows[1].ranker().budget == 1
     with pytest.raises(ValueError, match="budget=0"):
         found.limited(0)
 

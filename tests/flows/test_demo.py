@@ -47,3 +47,10 @@ def test_the_demo_searches_with_words_and_with_what_was_learned(prefect_server, 
     translated = across["search"]["results"]["TF-IDF"]
     assert translated
     assert all({"car", "motorcar"} & set(hit["says"]) for hit in translated)
+
+
+def test_without_an_answer_no_document_is_related():
+    from flows.demo import _related
+
+    nothing = {"row": "U'V", "document": "", "titles": []}
+    assert _related("no such run", "U'V", "", 5) == nothing

@@ -1,5 +1,7 @@
+import re
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.latent.softmax import Softmax
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task
+from tests.models.test_every_model import ROWS, build
 
 pytestmark = pytest.mark.trains
 
@@ -73,3 +76,23 @@ def test_more_dimensions_and_both_parts_of_a_mixture_cost_more(task_dir):
     assert memory(Lsi(dimensions=10)) < memory(LsiMixture(dimensions=10))
     parts = ({"model": "tfidf"}, {"model": "lsi", "dimensions": 10})
     assert memory(Lsi(dimensions=10)) < memory(Mixture(parts=parts))
+
+
+def said_of(row, task):
+    """Return what a row of the file says: bytes, those of each further thread, sizes of vectors."""
+    model = build(row)
+    one, two = (model.cost(task, threads) for threads in (1, 2))
+    sizes = one.memory, one.disk, two.memory - one.memory, *model.vector_shape(task)
+    triples = model.most_triples(task)
+    return [row, *map(str, sizes), "-" if triples is None else str(triples)]
+
+
+def test_estimates_are_those_of_the_file(task_dir):
+    """Each row of the models' contract on the task of 200 documents; guests may not be here."""
+    kept = Path(__file__).with_name("costs.txt").read_text(encoding="utf-8").splitlines()[1:]
+    estimates = [re.split(r"\s{2,}", line) for line in kept]
+    task = open_task(task_dir)
+    task = replace(task, auxiliary=dict.fromkeys(("monolingual", "monolingual_queries"), task))
+    assert [said_of(row, task) for row in sorted(ROWS)] == [
+        line for line in estimates if line[0] in ROWS
+    ]

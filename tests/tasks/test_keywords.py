@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from ssi_core import store
+from ssi_core.tasks import keywords
 from ssi_core.tasks.keywords import draw_words
 from ssi_core.tasks.split import TEST, TRAIN, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
@@ -185,6 +186,35 @@ def test_draws_that_do_not_fit_are_refused(corpus_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "200M")
     with pytest.raises(Refused, match=r"keyword queries takes about .*--query-draws"):
         build_task(corpus_dir, tmp_path / "task", queries=f"words:{WORDS}", query_draws=1_000_000)
+
+
+class Asked(Exception):
+    """What is asked for."""
+
+
+def test_what_draws_take_grows_by_pairs_queries_and_words(corpus_dir, tmp_path, monkeypatch):
+    def require(stage, memory, disk, **more):
+        raise Asked(memory, disk)
+
+    monkeypatch.setattr(keywords, "require", require)
+    found = {}
+    for words, draws in ((4, 1), (4, 3), (8, 1), (12, 1)):
+        with pytest.raises(Asked) as asked:
+            build_task(
+                corpus_dir, tmp_path / f"{words} {draws}", queries=f"words:{words}",
+                query_draws=draws,
+            )  # fmt: skip
+        found[words, draws] = np.array(asked.value.args)
+    assert (found[4, 3] == 3 * found[4, 1]).all()
+    (no_memory, four), (_, eight) = found[8, 1] - found[4, 1], found[12, 1] - found[4, 1]
+    pairs = len(open_task_pairs(corpus_dir, tmp_path / "whole"))
+    assert (no_memory, eight) == (0, 2 * four)
+    assert found[4, 1][1] - four == 8 * pairs
+
+
+def open_task_pairs(corpus, path):
+    build_task(corpus, path)
+    return open_task(path).train.rows
 
 
 @pytest.mark.parametrize(("setting", "said"), [({"queries": "words:0"}, "queries='words:0'"),

@@ -10,6 +10,7 @@ import pytest
 from ssi_core import store
 from ssi_core.arrays import load_csr
 from ssi_core.evaluation.candidates import candidates
+from ssi_core.tasks import reading
 from ssi_core.tasks.frozen import freeze
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import TEST, TRAIN, VALID, side_of_documents, side_of_links
@@ -433,3 +434,12 @@ def test_choices_are_what_differs_from_the_defaults_so_that_a_new_setting_change
         "relevant": "judgement"
     }
     assert Later(relevant="link", shortest=2).choices() == {"relevant": "link", "shortest": 2}
+
+
+def test_texts_in_several_languages_are_named_up_to_five():
+    every = pl.Series(["de", "en", "fr", "it", "ja", "zh", "en"])
+    said = r"^queries: texts in 6 languages \(de, en, fr, it, ja\); one vocabulary has one\."
+    with pytest.raises(BadInput, match=said):
+        reading.language_of(Path("queries"), every)
+    assert reading.language_of(Path("queries"), every[1:2]) == "en"
+    assert reading.language_of(Path("queries"), pl.Series([None], dtype=pl.String)) == ""

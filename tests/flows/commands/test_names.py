@@ -4,7 +4,7 @@ import pytest
 
 from flows.cli import cli
 from ssi_core.command.verb import run
-from tests.test_names import HOSTILE
+from tests.experiment.test_names import HOSTILE
 
 pytestmark = pytest.mark.usefixtures("own_root")
 

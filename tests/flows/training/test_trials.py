@@ -7,7 +7,7 @@ import pytest
 from flows.training import trials
 from ssi_core.experiment import checkpoints, parse_table
 from ssi_core.tasks.task import open_task
-from tests.parts.test_trials import TABLE
+from tests.experiment.test_trials import TABLE
 
 pytestmark = [pytest.mark.flow, pytest.mark.trains]
 

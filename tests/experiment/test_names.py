@@ -3,7 +3,7 @@
 import pytest
 
 from ssi_core.experiment import load_table
-from ssi_core.experiment.names import LONGEST, check_name
+from ssi_core.experiment.names import LONGEST, RULE, check_name
 from ssi_core.types import BadInput
 
 GOOD = [
@@ -16,6 +16,8 @@ GOOD = [
     "日本語の表",
     "हिन्दी",
     "x" * LONGEST,
+    "com",
+    "lpt10",
 ]
 HOSTILE = {
     "up": "../../../evil",
@@ -61,6 +63,27 @@ def test_names_of_any_script_are_taken(name):
 def test_a_hostile_name_is_refused_with_the_rule(name):
     with pytest.raises(ValueError, match="letters and digits of any script"):
         check_name(name, "table")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "it is empty"),
+        ("x" * (LONGEST + 1), "it is too long"),
+        ("a/b.", "'/' in it"),
+        (".a/", "'/' in it"),
+        ("/a", "'/' at its begin"),
+        ("-a", "'-' at its begin"),
+        ("ab ", "' ' at its end"),
+        ("a.b.", "'.' at its end"),
+        ("com0", "Windows calls a device so"),
+        ("Lpt9 .txt", "Windows calls a device so"),
+    ],
+)
+def test_a_refusal_names_what_breaks_the_rule(name, reason):
+    with pytest.raises(ValueError, match="is no name of a model") as refused:
+        check_name(name, "model")
+    assert str(refused.value) == f"{name[:80]!r} is no name of a model, for {reason}: {RULE}"
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)

@@ -7,9 +7,6 @@ from typing import Any, get_origin, get_type_hints
 
 import click
 
-from ssi_core.strict import instead
-from ssi_core.types import BadInput
-
 
 def pairs_of(
     context: click.Context, option: click.Parameter, value: tuple[str, ...]
@@ -61,6 +58,9 @@ def values_of(pairs: Mapping[str, str], kind: type | None = None) -> dict[str, A
 
 def require_name(name: str, what: str, known: Iterable[str], option: str) -> None:
     """Raise `BadInput` where the value of an option is none of the known names."""
+    from ssi_core.strict import instead  # which loads numpy, and a help nothing
+    from ssi_core.types import BadInput
+
     known = list(known)
     if name not in known:
         raise BadInput(f"{option}: no {what} {instead(name, known)}")

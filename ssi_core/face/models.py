@@ -127,9 +127,9 @@ class SSI(Estimator):
 
     The defaults are those of row ``U'V + D`` of the table ``new-corpus``, and of each of its grids
     the value in the middle, but for these: U and V read the 30,000 most frequent words, where a
-    task has more; a training goes on for as long as passes over its pairs improve ``measure``, at a
-    rate that falls where they do not; and its steps are those of blocks of pairs (`Bilinear`). No
-    test side was looked at.
+    task has more, and begin with LSI where people type; a training goes on for as long as passes
+    over its pairs improve ``measure``, at a rate that falls where they do not; and its steps are
+    those of blocks of pairs (`Bilinear`). No test side was looked at.
 
     Parameters
     ----------

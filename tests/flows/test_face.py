@@ -110,7 +110,7 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
     rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
     schedule = {"epoch": "passes", "patience": "passes", "decays": 2, "stop_by": "map"}
-    schedule["step"] = "block"
+    schedule |= {"step": "block", "lsi_weight": "typed"}
     unused = {name: plain[name] for name in ("rate_by", "search_budget")}
     assert plain == {**rest, **schedule, **unused, "view": f"{rest['view']}@30000"}
     settings = features_of(table, "pairs", "corpus")

@@ -84,10 +84,12 @@ def test_a_person_reads_what_was_trained_and_how_good_it_is(tmp_path):
     missing = train.missing / train.values.size
     assert lines[0] == f"reranker {out} (rankrls, {len(train.names)} features)"
     assert lines[1] == f"  missing values {train.missing:,} of the training ({missing:.1%})"
-    facts = [f"  {name.replace('_', ' ')} {fact}" for name, fact in fitted.value["facts"].items()]
+    known = {k: v for k, v in fitted.value["facts"].items() if k != "missing_values"}
+    facts = [f"  {name.replace('_', ' ')} {fact}" for name, fact in known.items()]
     measures = [value for name, value in fitted.value["measures"].items()]
     assert lines[2 : 2 + len(facts)] == facts
-    shown = lines[2 + len(facts) :]
+    assert lines[2 + len(facts)] == f"measured on {fold / 'test.txt'}:"
+    shown = lines[3 + len(facts) :]
     assert [line.split()[-1] for line in shown] == [f"{value:.4f}" for value in measures]
     assert shown[0].startswith("  MAP       ")
     scored = commands.score.callback(model=out, pairs=fold / "test.txt")

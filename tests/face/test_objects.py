@@ -247,11 +247,6 @@ def test_a_side_and_a_number_of_queries_are_checked(task):
         ssi.compare([ssi.BM25().fit(task)], task, queries=0)
 
 
-def test_a_ranker_of_pairs_takes_pairs():
-    with pytest.raises(TypeError, match=r"'train.txt': expected pairs. Read: ssi.read_letor"):
-        ssi.Reranker("rankrls").fit("train.txt")
-
-
 def test_half_a_letter_is_replaced():
     """JSON of JavaScript has them where a text was cut in the middle of an emoji."""
     assert ssi.read(["a \ud800 road", "a car"]).frame["text"].to_list() == [

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import ssi_core as ssi
 from tests.guests.reranking import made
 
 
@@ -33,3 +34,8 @@ def test_arrays_that_do_not_fit_are_refused(field, value, message):
         value = np.array(value, np.int64)
     with pytest.raises(ValueError, match=message):
         replace(features, **{field: value})
+
+
+def test_a_ranker_of_pairs_takes_pairs():
+    with pytest.raises(TypeError, match=r"'train.txt': expected pairs. Read: ssi.read_letor"):
+        ssi.Reranker("rankrls").fit("train.txt")

@@ -64,6 +64,8 @@ def computed(monkeypatch):
         "summary": [{"label": row.label, "seconds": 60.0, "seeds": 1} for row in table.rows],
     }
     monkeypatch.setattr(Computation, "kept", lambda self: found)
+    unmeasured = tables.declared() | {"cpu_seconds": {}}
+    monkeypatch.setattr(tables, "declared", lambda: unmeasured)
     return Computation("query-log", "zz", "query-log-zz"), found
 
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import ssi_core as ssi
 from ssi_core.evaluation.evaluate import Validator
@@ -68,6 +69,19 @@ def test_the_scale_makes_the_best_score_of_a_training_query_1(task):
     assert products.toarray()[asked].max(axis=1).mean() == pytest.approx(1, rel=1e-4)
     assert scale < 0.5
     assert EXACT not in task.queries.views
+
+
+def test_queries_that_share_no_word_with_a_document_keep_their_scale(task):
+    """The exact part says nothing of them, and the latent part is all that is learned."""
+    first = Bm25().fit(task, np.random.default_rng(0))
+    nothing = {
+        name: sparse.csr_array(rows.shape, dtype=np.float32)
+        for name, rows in task.queries.matrices.items()
+    }
+    silent = dataclasses.replace(task, queries=dataclasses.replace(task.queries, matrices=nothing))
+    known, scale = with_exact(silent, first)
+    assert scale == 1
+    assert known.queries.matrix(EXACT).nnz == 0
 
 
 def test_the_latent_part_is_that_of_a_training_beside_the_fixed_order(task, fit):

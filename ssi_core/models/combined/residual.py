@@ -150,7 +150,8 @@ def with_exact(
         rows = without_own(rows, exact, task, own)
     asked = np.unique(task.train.rows[:, 0])
     best = Scorer(Inner(rows[1]), threads=threads).best(Inner(rows[0][asked]), 1)[1]
-    scale = np.float32(1 / max(1e-9, float(best[np.isfinite(best)].mean())))
+    found = best[np.isfinite(best)]  # nothing, if no query has a word that a document has
+    scale = np.float32(1 / max(1e-9, float(found.mean()))) if len(found) else np.float32(1)
     view: Any = Columns(EXACT, ())
 
     def added(texts: Texts, rows: Any) -> Texts:

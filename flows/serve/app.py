@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib import resources
@@ -25,7 +25,7 @@ from flows.serve.guard import Guard, Heads, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work, parsed_by
-from ssi_core.serving.accents import known_spellings
+from ssi_core.serving.accents import meant
 from ssi_core.serving.changes import DamagedDocuments
 from ssi_core.serving.explain import explain
 from ssi_core.serving.live import Document, LiveSearcher
@@ -34,9 +34,9 @@ from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
-from ssi_core.serving.unknown_words import spelled_like, unknown_words
+from ssi_core.serving.unknown_words import unknown_words
 from ssi_core.serving.why import why
-from ssi_core.types import BadInput, Refused, View
+from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
 _PROBLEMS = 100
@@ -151,7 +151,7 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         answer = await work.search(chosen, q, k, lang, popularity, related)
         views = chosen.views(chosen.side_of(lang))
         words = unknown_words(q, views)
-        unknown = await work(lambda: _spelled(q, words, views)) if words else {}
+        unknown = await work(lambda: meant(q, words, views)) if words else {}
         if summary is None:
             return _results(answer, unknown)
         how: dict[str, Any] = {"concepts": concepts, "language": lang}
@@ -198,11 +198,6 @@ def _add_questions(app: FastAPI, service: Service, work: Work, concepts: Any) ->
         chosen = searcher(model)
         reasons = await work(lambda: why(chosen, q, document, k))
         return schemas.Why(**asdict(reasons))
-
-
-def _spelled(text: str, words: Sequence[str], views: Mapping[str, View]) -> dict[str, str | None]:
-    """Return the unknown words of a query, each with a known one that is spelled like it."""
-    return spelled_like(words, views) | known_spellings(text, views)
 
 
 def _said(error: dict[str, Any]) -> str:

@@ -94,9 +94,9 @@ def search(given: SearchSettings) -> Outcome:
     """
     if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
-    from ssi_core.serving.accents import known_spellings
+    from ssi_core.serving.accents import meant
     from ssi_core.serving.summaries import summarise
-    from ssi_core.serving.unknown_words import spelled_like, unknown_words
+    from ssi_core.serving.unknown_words import unknown_words
 
     searcher = prepared(given.approximate, given.recall)(searcher_of(given.model, given.index))
     answer = searcher.search([given.text], given.k, given.language, popularity=given.popularity)[0]
@@ -111,6 +111,5 @@ def search(given: SearchSettings) -> Outcome:
             language=given.language,
         )
     views = searcher.views(searcher.side_of(given.language))
-    unknown = spelled_like(unknown_words(given.text, views), views)
-    unknown |= known_spellings(given.text, views)
+    unknown = meant(given.text, unknown_words(given.text, views), views)
     return outcome_of(answer, summary, searcher.recall, unknown)

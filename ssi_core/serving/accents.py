@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-from ssi_core.serving.unknown_words import unknown_words, views_of_words
+from ssi_core.serving.unknown_words import spelled_like, unknown_words, views_of_words
 from ssi_core.text.tokenizer import spoken, tokenize
 from ssi_core.types import View
 from ssi_core.views.text_view import TextView
@@ -58,6 +58,11 @@ def known_spellings(text: str, views: Mapping[str, View]) -> dict[str, str]:
             near[word] = known
     unknown = unknown_words(text, views) if near else ()
     return {word: near[word] for word in unknown if word in near}
+
+
+def meant(text: str, words: Sequence[str], views: Mapping[str, View]) -> dict[str, str | None]:
+    """Return the unknown words of a query, each with what it is read as, or may have meant."""
+    return spelled_like(words, views) | known_spellings(text, views)
 
 
 def with_accents(text: str, views: Mapping[str, View]) -> str:

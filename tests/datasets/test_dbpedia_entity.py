@@ -117,6 +117,13 @@ def test_a_title_is_what_its_identifier_says():
         title_of("<dbpedia:Caf%E9>")
 
 
+def refusal(folder, **files):
+    """Return what is said of files with a damaged line."""
+    with pytest.raises(BadInput, match=r"Restore the published file\.$") as caught:
+        made_of(folder, **files)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -125,10 +132,7 @@ def test_a_title_is_what_its_identifier_says():
 )  # fmt: skip
 def test_a_damaged_query_names_its_line(tmp_path, line):
     said = f"{QUERIES}: line 7 is {line + chr(10)!r}, expected an id that no line above has, a tab"
-    with pytest.raises(BadInput) as caught:
-        made_of(tmp_path, queries=[*ASKED, line])
-    assert said in str(caught.value)
-    assert str(caught.value).endswith("Restore the published file.")
+    assert said in refusal(tmp_path, queries=[*ASKED, line])
 
 
 @pytest.mark.parametrize(
@@ -143,10 +147,7 @@ def test_a_damaged_judgement_names_its_line(tmp_path, line):
     said = (
         f"{QRELS}: line 10 is {line + chr(10)!r}, expected the id of a query of {QUERIES}, Q0, an"
     )
-    with pytest.raises(BadInput) as caught:
-        made_of(tmp_path, judged=[*JUDGED, line])
-    assert said in str(caught.value)
-    assert str(caught.value).endswith("Restore the published file.")
+    assert said in refusal(tmp_path, judged=[*JUDGED, line])
 
 
 @pytest.mark.parametrize(

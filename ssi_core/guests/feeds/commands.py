@@ -16,7 +16,6 @@ from ssi_core.command.models import experiment_run
 from ssi_core.command.options import SAVE, SEED
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress
-from ssi_core.types import BadInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,6 +130,7 @@ def write(given: WriteSettings) -> Outcome:
     """
     from ssi_core.collection import open_collection
     from ssi_core.guests.feeds.writing import draw, known_ids, read_topics, write_feeds
+    from ssi_core.types import BadInput
 
     opened = open_collection(given.collection)
     named, unknown = read_topics(given.topics, known_ids(opened))

@@ -16,8 +16,7 @@ from ssi_core.command.named_values import require_name, values_of
 from ssi_core.command.options import MAX_QUERIES, ROWS, SAVE, SEED
 from ssi_core.command.results import write_result
 from ssi_core.command.verb import Outcome, Verbs, progress, settings
-from ssi_core.guests.reranking.display import show_rankers
-from ssi_core.types import BadInput
+from ssi_core.guests.reranking.display import show_facts, show_measures, show_rankers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -160,16 +159,18 @@ def _fit_on_pairs(
             share = pairs.missing / pairs.values.size
             console.print(f"  missing values {pairs.missing:,} of the training ({share:.1%})")
         facts = {name: fact for name, fact in fitted.facts.items() if name != "missing_values"}
-        _show_facts(console, facts)
+        show_facts(console, facts)
         if test in sides:
             console.print(f"measured on {test}:")
-            _show_measures(console, value["measures"], sides[test])
+            show_measures(console, value["measures"], sides[test])
 
     return Outcome(value, show)
 
 
 def _require_apart(paths: Sequence[Path], sides: Mapping[Path, PairFeatures]) -> None:
     """Refuse queries that are on two sides: what was learned or chosen on them measures nothing."""
+    from ssi_core.types import BadInput
+
     seen: dict[str, Path] = {}
     for path in paths:
         for query in sides[path].queries:
@@ -218,7 +219,7 @@ def _fit_on_task(
         console.print(
             f"  {ranker}, {sides['train']:,} queries, chosen by {sides['valid']:,} others"
         )
-        _show_facts(console, facts["ranker"])
+        show_facts(console, facts["ranker"])
         for line in str(comparison).splitlines():
             console.print(line, soft_wrap=True)
 
@@ -251,6 +252,7 @@ def score(given: ScoreSettings) -> Outcome:
     from ssi_core.guests.reranking.letor import read_letor
     from ssi_core.guests.reranking.rankers import load_reranker
     from ssi_core.guests.reranking.score_files import write_run, write_scores
+    from ssi_core.types import BadInput
 
     if given.pairs.is_dir():
         raise BadInput(f"{given.pairs}: it is a folder. Name one of its files, such as test.txt.")
@@ -272,7 +274,7 @@ def score(given: ScoreSettings) -> Outcome:
 
     def show(console: Console) -> None:
         console.print(f"{value['pairs']:,} pairs of {value['queries']:,} queries")
-        _show_measures(console, value["measures"], features)
+        show_measures(console, value["measures"], features)
 
     return Outcome(value, show)
 
@@ -397,22 +399,7 @@ def features(given: FeaturesSettings) -> Outcome:
     return Outcome(value, show)
 
 
-def _show_facts(console: Console, facts: Mapping[str, Any]) -> None:
-    for name, fact in facts.items():
-        console.print(f"  {name.replace('_', ' ')} {fact}")
-
-
 def _measures(fitted: FittedReranker, features: PairFeatures, where: str) -> dict[str, float]:
     from ssi_core.guests.reranking.measures import means, per_query
 
     return means(per_query(features, fitted.score(features, where)))
-
-
-def _show_measures(console: Console, measures: Mapping[str, float], features: PairFeatures) -> None:
-    from ssi_core.guests.reranking.measures import gain_rank, title_of
-
-    for name, value in measures.items():
-        depth = gain_rank(name) or 0
-        short = sum(rows.stop - rows.start < depth for _, rows in features.lists())
-        note = f"  ({short:,} queries have fewer than {depth} documents, and count as 0)"
-        console.print(f"  {title_of(name):9} {value:.4f}{note if short else ''}")

@@ -1,4 +1,4 @@
-"""A table of rerankers on a terminal."""
+"""Rerankers on a terminal: a table of several, what was found in a training, measures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ssi_core.guests.reranking.pairs import PairFeatures
 
 
 def show_rankers(console: Console, result: Mapping[str, Any]) -> None:
@@ -76,3 +78,20 @@ def _of_references(result: Mapping[str, Any]) -> Iterator[str]:
         ]
         verdict = f"below it: {', '.join(below)}" if below else "no ranker is below it"
         yield f"{name}{what}, {title_of(measure)} {reference['mean']:.4f}: {verdict}"
+
+
+def show_facts(console: Console, facts: Mapping[str, Any]) -> None:
+    """Print what was found in a training, a line each."""
+    for name, fact in facts.items():
+        console.print(f"  {name.replace('_', ' ')} {fact}")
+
+
+def show_measures(console: Console, measures: Mapping[str, float], features: PairFeatures) -> None:
+    """Print measures, and of how many queries a depth says nothing."""
+    from ssi_core.guests.reranking.measures import gain_rank, title_of
+
+    for name, value in measures.items():
+        depth = gain_rank(name) or 0
+        short = sum(rows.stop - rows.start < depth for _, rows in features.lists())
+        note = f"  ({short:,} queries have fewer than {depth} documents, and count as 0)"
+        console.print(f"  {title_of(name):9} {value:.4f}{note if short else ''}")

@@ -79,6 +79,15 @@ def test_the_same_seed_gives_the_same_bits():
     assert np.array_equal(one.vectors, two.vectors)
 
 
+@pytest.mark.parametrize("shape", [(3000, 600), (300, 600), (600, 200)])
+def test_a_column_without_entries_has_a_row_of_zeros(shape):
+    """A word that no text has says nothing: a query of such words alone finds no text."""
+    matrix = zipf(*shape).tolil()
+    matrix[:, ::7] = 0
+    factors = leading_vectors(sparse.csr_array(matrix), [30], np.random.default_rng(0))
+    assert not factors.vectors[::7].any()
+
+
 def test_an_n_without_a_gap_after_it_is_moved():
     # Twenty copies of one text and eight texts of their own: s = sqrt(20), 1 (eight times), 0.
     matrix = np.zeros((28, 40), np.float32)

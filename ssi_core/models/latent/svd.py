@@ -47,7 +47,8 @@ class Factors:
     Attributes
     ----------
     vectors : float32 (columns, N)
-        orthonormal columns, the largest entry of each positive
+        orthonormal columns, the largest entry of each positive; a column of the matrix without
+        entries has a row of zeros
     dimensions : mapping
         each wanted N -> the N that was converged: smaller where ``s_N = s_(N+1)``
     residual : float
@@ -119,7 +120,11 @@ def leading_vectors(
         values, basis, residual = _lanczos(gram, None, smallest, grid, rng, tolerance, basis_bytes)
     dimensions = {n: _firm(values, bound) for n, bound in bounded.items()}
     vectors = basis[:, : max(dimensions.values())]
-    found = _right(products, vectors, matrix.shape[1], threads) if wide else _signed(vectors)
+    if wide:
+        return Factors(_right(products, vectors, matrix.shape[1], threads), dimensions, residual)
+    found = _signed(vectors)
+    entries = products.transposed(np.ones((matrix.shape[0], 1)))
+    found[entries[:, 0] == 0] = 0  # where rounding left something
     return Factors(found, dimensions, residual)
 
 

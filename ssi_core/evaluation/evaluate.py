@@ -7,11 +7,10 @@ at most 64 MiB.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import (
@@ -35,14 +34,34 @@ from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Inner, Vectors, refuse_nan
-from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task, Texts
+from ssi_core.types import (
+    Float32,
+    Float64,
+    Int32,
+    Int64,
+    Progress,
+    Report,
+    Task,
+    TextMatrix,
+    Texts,
+)
+
+
+class _Held(NamedTuple):
+    """Sparse parts of the call before, and what was made of them."""
+
+    documents: TextMatrix
+    scorer: Scorer
+    queries: TextMatrix
+    scores: Float32
 
 
 class Validator:
     """An evaluation that is called again and again: queries and candidates are fixed once.
 
     Where the sparse part is the same as in the call before (an identity term while only U and V
-    learn), its scores are kept from there, at most `BLOCK_BYTES` of them.
+    learn), its scores are kept from there, at most `BLOCK_BYTES` of them; where that of the
+    documents is (a diagonal learns, on the side of the queries), its postings.
 
     Parameters
     ----------
@@ -75,7 +94,7 @@ class Validator:
         self._queries = _texts(task.queries, self._chosen.queries)
         self._documents = _texts(task.documents, self._chosen.documents)
         self._threads = threads
-        self._held: tuple[list[NDArray[Any]], Float32] | None = None
+        self._held: _Held | None = None
 
     def __len__(self) -> int:
         """Return how many queries there are."""
@@ -86,10 +105,10 @@ class Validator:
         queries = fitted.embed_queries(self._queries)
         documents = fitted.embed_documents(self._documents)
         one_block = len(blocks(len(queries), len(documents))) == 1
-        held = queries.sparse is not None and documents.sparse is not None and one_block
-        if not held or not isinstance(queries, Inner) or queries.projection is not None:
+        plain = isinstance(queries, Inner) and queries.projection is None and one_block
+        if not plain or queries.sparse is None or documents.sparse is None:
             return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
-        scores = self._sparse_scores(queries, documents)
+        scores = self._sparse_scores(queries.sparse, documents.sparse)
         if queries.dense is None:
             return rank(lambda first, last: scores[first:last].copy(), self._chosen)
         dense = scores_of(
@@ -100,24 +119,16 @@ class Validator:
         )
         return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
 
-    def _sparse_scores(self, queries: Vectors, documents: Vectors) -> Float32:
-        parts = [
-            getattr(matrix, name)
-            for matrix in (queries.sparse, documents.sparse)
-            for name in ("indptr", "indices", "data")
-        ]
-        if self._held is not None and all(map(np.array_equal, self._held[0], parts)):
-            return self._held[1]
-        score = scores_of(
-            Inner(queries.sparse, None),
-            Inner(documents.sparse, None),
-            self._chosen,
-            self._threads,
-        )
-        scores = score(0, len(queries))
-        # Copies: a model may write into its own matrices while it learns.
-        self._held = ([part.copy() for part in parts], scores)
-        return scores
+    def _sparse_scores(self, queries: TextMatrix, documents: TextMatrix) -> Float32:
+        held = self._held
+        scorer = held.scorer if held and _equal(held.documents, documents) else None
+        if held is None or scorer is None or not _equal(held.queries, queries):
+            # Copies: a model may write into its own matrices while it learns.
+            texts = held.documents if held and scorer else documents.copy()
+            scorer = scorer or Scorer(Inner(texts, None), threads=self._threads)
+            scores = scorer.score(Inner(queries, None))
+            self._held = held = _Held(texts, scorer, queries.copy(), scores)
+        return held.scores
 
     def rank_loss(self, fitted: Fitted) -> float:
         """Return the mean rank loss; one half for a model whose scores are all NaN."""
@@ -157,6 +168,11 @@ class Validator:
         """Return the mean of each measure of `MEASURES`."""
         ranks = self.ranks(fitted)
         return {name: float(measure(ranks).mean()) for name, measure in MEASURES.items()}
+
+
+def _equal(one: TextMatrix, other: TextMatrix) -> bool:
+    parts = "indptr", "indices", "data"
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
 
 
 def evaluate(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ssi_core.evaluation.candidates import Candidates, Side
 from ssi_core.evaluation.measures import Ranks, count
+from ssi_core.scoring.inner import COLUMNS_BYTES
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Several, Vectors
 from ssi_core.types import Float32, Int32, Task
@@ -135,7 +136,9 @@ def ranking_memory(
     known = sum(map(len, pairs.values())) + task.exclude.nnz
     # Vectors are held once more while rows of them are taken.
     vectors = 2 * 4 * dense * (q + embedded)
-    return int(vectors + _NONZERO * share * nonzeros + 3 * scores + _PAIR * known)
+    # Of frequent words a quarter of the column are entries, in the mean.
+    columns = min(COLUMNS_BYTES, 4 * 4 * share * nonzeros)
+    return int(vectors + _NONZERO * share * nonzeros + columns + 3 * scores + _PAIR * known)
 
 
 def _most_pairs(rows: Int32, queries: int) -> int:

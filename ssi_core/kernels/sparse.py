@@ -40,6 +40,17 @@ def csr(matrix: Any) -> Csr:
     )
 
 
+def leading(in_documents: Any, least: float) -> int:
+    """Return how many words, the first ones, are in so many documents each, in the mean.
+
+    >>> leading(np.array([9, 1, 0, 6, 0]), 4)
+    4
+    """
+    means = np.cumsum(in_documents) / np.arange(1, len(in_documents) + 1)
+    enough = np.flatnonzero(means >= least)
+    return int(enough[-1]) + 1 if len(enough) else 0
+
+
 def aligned_empty(rows: int, columns: int) -> Any:
     """Float32 (rows, columns) whose base and rows start on cache lines, if columns are padded."""
     bytes_ = rows * columns * 4

@@ -20,8 +20,14 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ssi_core.kernels.ranking.candidates import best_by_words
-from ssi_core.kernels.ranking.scores import add_pairs, add_sparse, best_again, top_k
-from ssi_core.kernels.sparse import Csr, csr, read_only
+from ssi_core.kernels.ranking.scores import (
+    add_frequent,
+    add_pairs,
+    add_sparse,
+    best_again,
+    top_k,
+)
+from ssi_core.kernels.sparse import Csr, csr, leading, read_only
 from ssi_core.scoring.exhaustive import best_of_all, half_products
 from ssi_core.scoring.vectors import Inner, Several, Vectors, wide
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
@@ -29,6 +35,13 @@ from ssi_core.types import Float32, Int32, Int64, TextMatrix
 ROWS_BYTES = 64 << 20
 """Of full rows that queries become, 12 bytes an entry."""
 _PAIRS_AT_ONCE = 8192
+_MANY = 64
+"""Queries from which on frequent words have full columns."""
+_FREQUENT = 0.25
+"""Share of the documents that the first words have, in the mean, to be frequent."""
+COLUMNS_BYTES = 64 << 20
+"""Of the columns of frequent words."""
+_DOCUMENTS_AT_ONCE = 512
 
 
 class Ready:
@@ -57,6 +70,21 @@ class Ready:
     def postings(self) -> Csr | None:
         """The same, as kernels take it."""
         return None if self.words is None else csr(self.words)
+
+    @cached_property
+    def frequent(self) -> Float32:
+        """Full columns of the first words, if they are frequent; see `add_frequent`."""
+        assert self.words is not None
+        in_documents = np.diff(self.words.indptr)
+        blocks = -(-self.count // _DOCUMENTS_AT_ONCE)
+        most = COLUMNS_BYTES // max(1, 4 * blocks * _DOCUMENTS_AT_ONCE)
+        count = leading(in_documents[:most], _FREQUENT * self.count)
+        columns = np.zeros((blocks, count, _DOCUMENTS_AT_ONCE), np.float32)
+        entries = slice(self.words.indptr[count])
+        word = np.repeat(np.arange(count), in_documents[:count])
+        block, document = np.divmod(self.words.indices[entries], _DOCUMENTS_AT_ONCE)
+        columns[block, word, document] = self.words.data[entries]
+        return columns
 
     @cached_property
     def parts(self) -> Sequence[Any]:
@@ -122,7 +150,7 @@ class InnerProducts(Formula[Inner]):
         else:
             scores = np.zeros((len(queries), ready.count), np.float32)
         if queries.sparse is not None and ready.postings is not None:
-            in_parts(_adder(queries, ready.postings, scores), len(queries), ready.threads)
+            in_parts(_adder(queries, ready, scores), len(queries), ready.threads)
         return scores
 
     def best(self, queries: Inner, k: int, hidden: Int64 | None = None) -> tuple[Int32, Float32]:
@@ -186,16 +214,27 @@ def pairs_of(
     return scores
 
 
-def _adder(queries: Inner, postings: Csr, scores: Float32) -> Callable[[int, int], None]:
+def _adder(queries: Inner, ready: Ready, scores: Float32) -> Callable[[int, int], None]:
     """Return a function that adds the sparse part of a range of queries to scores."""
+    postings = ready.postings
+    assert postings is not None
+    asked = queries.sparse
     if queries.projection is None:
-        query = csr(queries.sparse)
-        return lambda first, last: add_sparse(*query, *postings, first, last, scores)
+        query = csr(asked)
+        if asked is None or len(queries) < _MANY or not asked.has_sorted_indices:
+            return lambda first, last: add_sparse(*query, *postings, 0, first, last, scores)
+        columns = ready.frequent
+
+        def add_all(first: int, last: int) -> None:
+            add_frequent(*query, columns, first, last, scores)
+            add_sparse(*query, *postings, columns.shape[1], first, last, scores)
+
+        return add_all
 
     def add(first: int, last: int) -> None:
         for rows in _few(queries, first, last):
             met = _met(queries, rows)
-            add_sparse(*csr(met), *postings, 0, met.shape[0], scores[rows])
+            add_sparse(*csr(met), *postings, 0, 0, met.shape[0], scores[rows])
 
     return add
 

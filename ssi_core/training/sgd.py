@@ -15,7 +15,7 @@ from scipy import sparse
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded, read_only
 from ssi_core.kernels.training import sweep as kernel
 from ssi_core.kernels.training.changes import mark_words
-from ssi_core.kernels.training.pooled import Pool, empty_pool
+from ssi_core.kernels.training.pooled import Pool, empty_pool, frequent_words
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.training.turns import Taker
@@ -365,10 +365,11 @@ def _pieces(triples: int) -> list[int]:
 def _pools(group: Group, words: int, threads: int) -> list[Pool]:
     """Return a pool for each thread; all keep products of pairs together, where these are fixed."""
     fixed = group.kernels.diagonal == "alpha"
-    longest = int(np.diff(group.data.diagonal_documents.indptr).max(initial=0))
+    rows = group.data.diagonal_documents
+    longest, frequent = int(np.diff(rows.indptr).max(initial=0)), frequent_words(rows)
     kept = np.full(len(group.data.pairs) if fixed else 0, np.nan, np.float32)
     negatives, width = int(group.settings.negatives), group.parameters.V.shape[1]
-    return [empty_pool(negatives, width, words, longest, kept) for _ in range(threads)]
+    return [empty_pool(negatives, width, words, longest, frequent, kept) for _ in range(threads)]
 
 
 def _work(width: int, words: int, drawn: int) -> Work:

@@ -202,7 +202,7 @@ def test_the_validator_follows_a_model_that_learns(monkeypatch):
     """Sparse scores that are kept from the call before are kept only while they are true."""
 
     class Learning(Lookup):
-        diagonal = csr(np.eye(20))
+        diagonal, weight = csr(np.eye(20)), np.float32(1)
         dense_query = np.zeros((12, 1), np.float32)
 
         def embed_documents(self, documents):
@@ -210,16 +210,18 @@ def test_the_validator_follows_a_model_that_learns(monkeypatch):
 
         def embed_queries(self, queries):
             rows = [int(name[-2:]) for name in queries.ids]
-            return Inner(queries.matrix("counts"), self.dense_query[rows])
+            return Inner(queries.matrix("counts") * self.weight, self.dense_query[rows])
 
     rng = np.random.default_rng(13)
     task, model, kept = random_task(rng), Learning(), None
     validator = Validator(task)
-    for what in ("nothing", "diagonal", "dense", "dense", "both", "nothing"):
+    for what in ("nothing", "diagonal", "dense", "query", "dense", "both", "nothing"):
         if what in ("diagonal", "both"):
             model.diagonal.data[:] = rng.random(20)
         if what in ("dense", "both"):
             model.dense_query[:] = rng.random((12, 1))
+        if what == "query":
+            model.weight = np.float32(3)
         fresh = Validator(task).rank_loss(model)
         assert validator.rank_loss(model) == fresh
         assert kept is None or (fresh == kept) == (what == "nothing")

@@ -19,7 +19,7 @@ SPARSE = {"dense": 0, "block": 0}
 
 def documents_said(task, queries):
     """Candidates of which an estimate is made, by the non-zeros that it counts for them."""
-    of = [ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE) for n in (0, 10**9)]
+    of = [ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE) for n in (10**9, 2 * 10**9)]
     return (of[1] - of[0]) / (20 * 10**9) * len(task.documents)
 
 
@@ -33,6 +33,16 @@ def test_candidates_are_the_pool_and_what_is_relevant_to_the_queries_that_are_as
     assert every == documents_said(task, 40) > documents_said(task, 1)
     most = np.bincount(task.test.rows[:, 0]).max()
     assert round(documents_said(task, 1)) == 30 + most
+
+
+def test_columns_of_frequent_words_take_four_times_their_entries_up_to_a_bound():
+    task = replace(random_task(np.random.default_rng(3), queries=40, documents=400), pool=None)
+
+    def said(nonzeros):
+        return ranking_memory(task, "test", queries=1, nonzeros=nonzeros, **SPARSE)
+
+    assert said(10**6) - said(0) == 36 * 10**6
+    assert said(10**8) - said(0) == 20 * 10**8 + (64 << 20)
 
 
 def test_without_a_pool_all_documents_are_candidates():

@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ssi_core.kernels.sparse import csr, read_only
-from ssi_core.kernels.training.pooled import empty_pool, pool_bytes, size_of_pool
+from ssi_core.kernels.training.pooled import (
+    empty_pool,
+    frequent_words,
+    pool_bytes,
+    size_of_pool,
+)
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
 from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted, sweep_of
@@ -51,7 +57,8 @@ class Case:
     def sweep(self, steps, settings, seed=9, draw=draw_negative, counts=(0, 0, 0)):
         """Sweep with a pool that another sweep left with these counts."""
         kept = np.full(len(self.data.pairs), np.nan, np.float32)
-        pool = empty_pool(int(settings.negatives), self.parameters.V.shape[1], WORDS, WORDS, kept)
+        width = self.parameters.V.shape[1]
+        pool = empty_pool(int(settings.negatives), width, WORDS, WORDS, WORDS // 3, kept)
         pool.counts[:] = counts
         scratch = work()._replace(pool=pool)
         totals, state = np.zeros(4), np.array([seed], np.uint64)
@@ -59,7 +66,8 @@ class Case:
             self.parameters, self.data, scratch, DOCUMENTS, state, settings, totals, self.marks
         )
         sweep_of(Group("low_rank", self.diagonal, draw, block=True))([turn])(steps)
-        for left in (scratch.spread, scratch.words, pool.words, pool.moves, pool.moved):
+        tables = pool.words, pool.frequent
+        for left in (scratch.spread, scratch.words, *tables, pool.moves, pool.moved):
             assert not left.any()
         return totals, state
 
@@ -241,9 +249,17 @@ def test_tied_maps_stay_one_and_learn():
 
 def test_a_pool_has_room_for_all_trials():
     assert [size_of_pool(n) for n in (1, 64, 65, 128, 200)] == [64, 64, 128, 128, 256]
-    pool = empty_pool(100, 16, 40, 7, np.zeros(0, np.float32))
-    arrays = pool.hats, pool.moves, pool.words, pool.slots, pool.values
+    pool = empty_pool(100, 16, 40, 7, 40, np.zeros(0, np.float32))
+    arrays = pool.hats, pool.moves, pool.words, pool.slots, pool.values, pool.frequent
     assert pool_bytes(100, 16, 40, 7) == pytest.approx(sum(a.nbytes for a in arrays), abs=64)
+
+
+def test_words_of_an_eighth_of_the_documents_have_a_place_for_each():
+    matrix = np.zeros((16, 3000), np.float32)
+    matrix[:, 0] = matrix[:2, 9] = matrix[:4, 2500] = 1
+    assert frequent_words(csr(sparse.csr_array(matrix))) == 8  # 16 entries in 8 words
+    matrix[:, :2100] = 1
+    assert frequent_words(csr(sparse.csr_array(matrix))) == 2048
 
 
 def test_runs_are_of_one_query_and_have_every_pair_once():

@@ -10,6 +10,7 @@ from ssi_core.kernels.ranking.candidates import best_by_words
 from ssi_core.kernels.ranking.hamming import class_counts, scan, scan_words
 from ssi_core.kernels.ranking.metrics import rank_alike
 from ssi_core.kernels.ranking.scores import (
+    add_frequent,
     add_likelihoods,
     add_pairs,
     add_sparse,
@@ -155,10 +156,14 @@ def test_products_by_an_inverted_index_and_by_pairs_are_the_product(seed):
     rng = np.random.default_rng(seed)
     queries, documents, asked, held, postings = both(rng)
     begin = rng.integers(0, 9, (5, 7)).astype(np.float32)
-    scores = begin.copy()
-    add_sparse(*asked, *postings, 1, 4, scores)
     expected = begin + queries @ documents.T * np.array([0, 1, 1, 1, 0])[:, None]
-    np.testing.assert_array_equal(scores, expected)
+    for frequent in (0, 3, 9):
+        columns = np.zeros((2, 9, 4), np.float32)  # two blocks, of which the second is not full
+        columns[0], columns[1, :, :3] = documents[:4].T, documents[4:].T
+        scores = begin.copy()
+        add_frequent(*asked, columns[:, :frequent], 1, 4, scores)
+        add_sparse(*asked, *postings, frequent, 1, 4, scores)
+        np.testing.assert_array_equal(scores, expected)
     pairs = rng.integers(0, [[5], [7]], (2, 30)).astype(np.int32)
     pairs[0].sort()
     scratch, values = np.zeros(9, np.float32), np.ones(30, np.float32)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Inner, Likelihood, Several, refuse_nan
@@ -38,6 +39,28 @@ def test_scores_are_the_sum_of_inner_products(parts, threads):
     rng.shuffle(rows)
     pairs = score_pairs(queries, documents, rows, threads=threads)
     np.testing.assert_allclose(pairs, expected[tuple(rows.T)], atol=1e-5)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_many_queries_score_as_each_alone(in_order):
+    """Of many, words that most documents have are added at all documents: to the same bits."""
+    rng = np.random.default_rng(8)
+    shares = 0.9 * 0.85 ** np.arange(40)
+    documents, queries = (
+        Inner(csr(rng.standard_normal((rows, 40)) * (rng.random((rows, 40)) < shares)))
+        for rows in (1100, 70)
+    )
+    if not in_order:  # a row may have its words in any order
+        halves = queries.sparse[:, 20:], queries.sparse[:, :20]
+        words = sparse.hstack(halves, format="csr")
+        words.indices = (words.indices + 20) % 40
+        queries = Inner(sparse.csr_array((words.data, words.indices, words.indptr), words.shape))
+        assert not queries.sparse.has_sorted_indices
+    scorer = Scorer(documents)
+    scores = scorer.score(queries)
+    for row in range(70):
+        assert np.array_equal(scorer.score(queries.take(slice(row, row + 1)))[0], scores[row])
+    assert 20 < scorer._ready.frequent.shape[1] < 40
 
 
 def test_pairs_without_rows_are_row_by_row():

@@ -39,21 +39,60 @@ def add_sparse(
     posting_start: Starts,
     posting_document: Columns,
     posting_value: Floats,
+    least: int,
     first: int,
     last: int,
     scores: Floats,
 ) -> None:
     """Add ``<q, d>`` of query rows ``first:last`` with all documents to ``scores[first:last]``.
 
-    Queries are CSR; documents are CSC, so that a word's postings are contiguous.
+    Queries are CSR; documents are CSC, so that a word's postings are contiguous. Words below
+    ``least`` are left out.
     """
     for i in range(first, last):
         row = scores[i]
         for s in range(query_start[i], query_start[i + 1]):
             word = query_column[s]
+            if word < least:
+                continue
             value = query_value[s]
             for t in range(posting_start[word], posting_start[word + 1]):
                 row[posting_document[t]] += value * posting_value[t]
+
+
+@jit
+def add_frequent(
+    query_start: Starts,
+    query_column: Columns,
+    query_value: Floats,
+    columns: Floats,
+    first: int,
+    last: int,
+    scores: Floats,
+) -> None:
+    """Add what `add_sparse` would of the first words, to which ``columns`` has all documents.
+
+    ``columns`` (blocks, words, documents of a block) has a place for each document, also for those
+    that lack a word: it is added to without a look at its number. The sums are in the same order.
+    Columns of queries ascend.
+    """
+    words, size = columns.shape[1:]
+    for block in range(columns.shape[0]):
+        begin = block * size
+        count = min(size, scores.shape[1] - begin)
+        for i in range(first, last):
+            row = scores[i, begin : begin + count]
+            s, end = query_start[i], query_start[i + 1]
+            while s + 1 < end and query_column[s + 1] < words:  # two words for one look at a row
+                one, other = columns[block, query_column[s]], columns[block, query_column[s + 1]]
+                value, next_value = query_value[s], query_value[s + 1]
+                for d in range(count):
+                    row[d] = (row[d] + value * one[d]) + next_value * other[d]
+                s += 2
+            if s < end and query_column[s] < words:
+                value, one = query_value[s], columns[block, query_column[s]]
+                for d in range(count):
+                    row[d] += value * one[d]
 
 
 @jit

@@ -2,7 +2,8 @@
 
 Their products with a query are kept as long as the pairs are of that query. Where many are asked
 for, the words of all documents stand in one table: the products of a query with all of them then
-take the words that they have in common, and no others.
+take the words that they have in common, and no others. Words that many documents have stand in a
+second one, which has a place for each document.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssi_core.kernels import part
-from ssi_core.kernels.sparse import Csr, aligned_empty, clear, dot_spread, spread
+from ssi_core.kernels.sparse import Csr, aligned_empty, clear, dot_spread, leading, spread
 from ssi_core.kernels.training.structs import Data, Parameters, Work
 
 LEAST = 64
@@ -20,6 +21,9 @@ LEAST = 64
 
 _WALKS = 5
 """Products for a pair, in the block before, from which on a block has a table."""
+
+_FREQUENT, _LOOKED_AT = 2048, 1000
+"""Words that have a place for each document at most, and documents that tell how many do."""
 
 
 class Pool(NamedTuple):
@@ -29,7 +33,8 @@ class Pool(NamedTuple):
     ``V d-``, and what V is yet to be changed by, of those that ``moved``, bool (P,). ``same``
     float32 (P,): products with a query, of those whose ``run`` int64 (P,) is the number of its run.
     ``words`` int32 (words, 2): how many documents have a word, and where it ends in ``slots`` int32
-    and ``values`` float32, whose first place is not used. ``counts`` int64 (3,), see below.
+    and ``values`` float32, whose first place is not used. ``frequent`` float32 (words, P): the
+    first words, which are not among these. ``counts`` int64 (3,), see below.
     ``kept`` float32 (pairs,), which threads share: ``q'd+`` of each pair, or NaN.
     """
 
@@ -42,6 +47,7 @@ class Pool(NamedTuple):
     words: Any
     slots: Any
     values: Any
+    frequent: Any
     counts: Any
     kept: Any
 
@@ -55,7 +61,16 @@ def size_of_pool(negatives: int) -> int:
     return max(LEAST, 1 << (negatives - 1).bit_length())
 
 
-def empty_pool(negatives: int, width: int, words: int, longest: int, kept: Any) -> Pool:
+def frequent_words(rows: Csr) -> int:
+    """Return how many words, the first ones, have a place for each document of a pool."""
+    looked_at = min(_LOOKED_AT, len(rows.indptr) - 1)
+    words = rows.indices[: rows.indptr[looked_at]]
+    return leading(np.bincount(words[words < _FREQUENT]), looked_at / 8)
+
+
+def empty_pool(
+    negatives: int, width: int, words: int, longest: int, frequent: int, kept: Any
+) -> Pool:
     """Return a pool of documents of at most ``longest`` words."""
     size = size_of_pool(negatives)
     room = aligned_empty(2 * size, width)
@@ -70,6 +85,7 @@ def empty_pool(negatives: int, width: int, words: int, longest: int, kept: Any) 
         np.zeros((words, 2), np.int32),
         np.zeros(size * longest + 1, np.int32),
         np.zeros(size * longest + 1, np.float32),
+        np.zeros((frequent, size), np.float32),
         np.zeros(3, np.int64),
         kept,
     )
@@ -77,7 +93,8 @@ def empty_pool(negatives: int, width: int, words: int, longest: int, kept: Any) 
 
 def pool_bytes(negatives: int, width: int, words: int, longest: int) -> int:
     """Return the size of `empty_pool` without what it keeps of pairs."""
-    return size_of_pool(negatives) * (8 * width + 8 * longest) + 8 * words
+    frequent = min(words, _FREQUENT)
+    return size_of_pool(negatives) * (8 * width + 8 * longest + 4 * frequent) + 8 * words
 
 
 # --- diagonals -----------------------------------------------------------------------------------
@@ -94,12 +111,18 @@ def _tabulate(data: Data, pool: Pool) -> None:
     for j in range(pool.documents.shape[0]):
         d = pool.documents[j]
         for t in range(rows.indptr[d], rows.indptr[d + 1]):
-            pool.words[rows.indices[t], 0] += 1
+            i = rows.indices[t]
+            if i < pool.frequent.shape[0]:
+                pool.frequent[i, j] = rows.data[t]
+            else:
+                pool.words[i, 0] += 1
     offset = 1
     for j in range(pool.documents.shape[0]):
         d = pool.documents[j]
         for t in range(rows.indptr[d], rows.indptr[d + 1]):
             i = rows.indices[t]
+            if i < pool.frequent.shape[0]:
+                continue
             if pool.words[i, 1] == 0:
                 pool.words[i, 1] = offset
                 offset += pool.words[i, 0]
@@ -117,7 +140,10 @@ def _untabulate(data: Data, pool: Pool) -> None:
             d = pool.documents[j]
             for t in range(rows.indptr[d], rows.indptr[d + 1]):
                 i = rows.indices[t]
-                pool.words[i, 0] = pool.words[i, 1] = 0
+                if i < pool.frequent.shape[0]:
+                    pool.frequent[i, j] = 0
+                else:
+                    pool.words[i, 0] = pool.words[i, 1] = 0
 
 
 @part
@@ -128,7 +154,12 @@ def _begin_run(rows: Csr, q: int, query: Any, pool: Pool) -> None:
         pool.same[:] = 0
         for t in range(rows.indptr[q], rows.indptr[q + 1]):
             i = rows.indices[t]
-            x, end = query[i], pool.words[i, 1]
+            x = query[i]
+            if i < pool.frequent.shape[0]:
+                for j in range(pool.same.shape[0]):
+                    pool.same[j] += x * pool.frequent[i, j]
+                continue
+            end = pool.words[i, 1]
             for e in range(end - pool.words[i, 0], end):
                 pool.same[pool.slots[e]] += x * pool.values[e]
 

@@ -38,7 +38,6 @@ STORIES = {
     "own documents": [
         ("docs/own-texts.md", "Two files"),
         ("docs/own-texts.md", "With one command"),
-        ("docs/own-texts.md", "With commands"),
     ],
     "fields": [("docs/fields.md", "Which field matched")],
     "search engineer": [

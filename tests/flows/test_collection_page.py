@@ -5,8 +5,6 @@ import re
 import shlex
 from typing import get_args
 
-import pytest
-
 from flows.cli import cli
 from ssi_core.collection import open_collection
 from ssi_core.command.verb import run
@@ -91,15 +89,3 @@ def test_every_printed_kind_can_be_auxiliary():
     for kind in kinds:
         assert TaskSpec(relevant="judgement", auxiliary=(kind.replace("N", "3"),)).auxiliary
     assert len(kinds) == 5
-
-
-@pytest.mark.parametrize("name", ["words", "split_seed", "query_draws", "held_out"])
-def test_other_fields_have_the_default_that_is_printed(name):
-    (row,) = [row for row in table_below("| field | default") if code(row[0]) == [name]]
-    assert row[1] == str(getattr(TaskSpec(), name))
-
-
-def test_every_field_is_on_the_page():
-    fields = {name for row in table_below("| field | default") for name in code(row[0])}
-    fields |= {"relevant", "queries", "split", "vocabularies"}
-    assert fields == set(TaskSpec.model_fields)

@@ -28,7 +28,7 @@ from tests.flows.printed import (
 
 SECTIONS = [
     ("docs/deployment.md", "With one command"),
-    ("docs/deployment.md", "Each by itself"),
+    ("docs/deployment.md", "Separate services"),
     ("docs/operator.md", None),
 ]
 """Sections that run in a fresh checkout, and use its servers; None: all of a page."""
@@ -38,12 +38,11 @@ STORIES = {
     "own documents": [
         ("docs/own-texts.md", "Two files"),
         ("docs/own-texts.md", "With one command"),
-        ("docs/own-texts.md", "With commands"),
     ],
     "fields": [("docs/fields.md", "Which field matched")],
     "search engineer": [
         ("docs/search-engineer.md", None),
-        ("docs/serving.md", "Documents that change"),
+        ("docs/serving.md", "Added and removed documents"),
         ("docs/serving.md", "MLflow's own server"),
     ],
     "reranking": [

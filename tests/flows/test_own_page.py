@@ -64,10 +64,9 @@ def place(own_root, tmp_path, monkeypatch):
 
 
 def test_what_is_ingested_as_printed(place, capsys):
-    first, *_ = command_lines(commands(PAGE, "With commands")[0])
     blocks = [block for section in RUNS for block in commands(*section)]
     made = []
-    for command in [first, *chain.from_iterable(map(command_lines, blocks))]:
+    for command in chain.from_iterable(map(command_lines, blocks)):
         assert run(cli, [*command[1:], "--json"]) == 0
         made.append(json.loads(capsys.readouterr().out)["counts"])
     table, labelled, worded, asked, folder, folder_again, table_again, beir, trec, dump = made

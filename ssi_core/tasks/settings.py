@@ -61,7 +61,7 @@ class FeaturesSettings(TaskSpec):
     )
     out: str | None = Field(
         default=None,
-        description="Directory to write; empty: one of its own under .ssi/store",
+        description="Directory to write; empty: a directory of its own in the store",
         json_schema_extra={"path": "directory"},
     )
     force: bool = Field(

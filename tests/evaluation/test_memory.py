@@ -19,7 +19,10 @@ SPARSE = {"dense": 0, "block": 0}
 
 def documents_said(task, queries):
     """Candidates of which an estimate is made, by the non-zeros that it counts for them."""
-    of = [ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE) for n in (10**9, 2 * 10**9)]
+    of = [
+        ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE)
+        for n in (10**9, 2 * 10**9)
+    ]
     return (of[1] - of[0]) / (20 * 10**9) * len(task.documents)
 
 

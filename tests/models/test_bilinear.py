@@ -1,6 +1,8 @@
 """What is particular to the bilinear family."""
 
 import dataclasses
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -510,3 +512,23 @@ def test_several_documents_of_a_pair_are_learnt_from_together(task):
 def test_several_documents_of_a_pair_refuse_other_ways_to_choose_or_step(changes):
     with pytest.raises(ValueError, match=r"negatives_per_positive=5 with .*: expected"):
         Bilinear(negatives_per_positive=5, **changes)
+
+
+@pytest.mark.parametrize("stop_by", ["rank_loss", "map"])
+def test_what_judges_a_training_goes_with_it(task, stop_by):
+    """It holds scores and postings, and `Auto` has many trainings one after the other."""
+    judges = []
+
+    def validator(of, side, queries, threads):
+        made = Validator(of, side, queries, threads=threads)
+        judges.append(weakref.ref(made))
+        return made
+
+    gc.disable()
+    try:
+        model = Bilinear(view="sublinear", dimensions=4, budget=200, epoch=100, stop_by=stop_by)
+        model.learn(task, np.random.default_rng(0), FitOptions(validator=validator))
+        assert judges
+        assert [judge() for judge in judges] == [None] * len(judges)
+    finally:
+        gc.enable()

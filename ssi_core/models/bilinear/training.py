@@ -44,7 +44,13 @@ class Training(Generic[T]):
         self.words = task.documents.matrix(diagonal).shape[1]
         sides = (task.queries, task.documents)
         self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
-        self.arrays, self._live = model.keeper(task), model.keeper(task, live=True)
+        self.arrays, live = model.keeper(task), model.keeper(task, live=True)
+
+        # It holds no training, so that what judges one goes as soon as the training has ended.
+        def fit(parameters: Parameters) -> FittedModel:
+            return fitted(model, task, live(parameters))
+
+        self._fitted = fit
         self._hard: Data | None = None
         self._observe: dict[str, Callable[[Parameters], float]] = {}
         self.valid = self._judge(task, "valid", on_slates=model.against == "shown")
@@ -53,7 +59,7 @@ class Training(Generic[T]):
             self._observe["curve/train_rank_loss"] = self.train
             if options.observe is not None:
                 test = options.observe(model.validation_queries)
-                self._observe["curve/test_rank_loss"] = lambda p: test(self._fitted(p))
+                self._observe["curve/test_rank_loss"] = lambda p: test(fit(p))
 
     def _judge(
         self, task: Task, side: SideOfTask, *, on_slates: bool = False
@@ -61,11 +67,8 @@ class Training(Generic[T]):
         """Rank loss of parameters on one side of the split; on its slates where there are some."""
         options = self._options
         judge: Callable[..., Judge] = options.judge_of_slates if on_slates else options.judge
-        validator = judge(task, side, self.model.validation_queries)
-        return lambda p: validator.rank_loss(self._fitted(p))
-
-    def _fitted(self, parameters: Parameters) -> FittedModel:
-        return fitted(self.model, self.task, self._live(parameters))
+        validator, fit = judge(task, side, self.model.validation_queries), self._fitted
+        return lambda p: validator.rank_loss(fit(p))
 
     def errors(self, sgd: Sgd) -> tuple[float, float]:
         """Training and validation rank loss as it stands."""
@@ -216,9 +219,10 @@ class MapTraining(Training["LowRank"]):
         """Validate by a mean, and observe the rank loss of the same ranking."""
         validator = self._options.judge(self.task, "valid", self.model.validation_queries)
         means: dict[str, float] = {}
+        fit = self._fitted
 
         def error(parameters: Parameters) -> float:
-            means.update(validator.measures(self._fitted(parameters)))
+            means.update(validator.measures(fit(parameters)))
             return 1 - means[measure]
 
         self.valid = error

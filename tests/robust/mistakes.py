@@ -83,6 +83,7 @@ COMMANDS = (
           {"--index index ": "", "--out opensearch": "--out OUT"}),
     Typed("search model boats1 boats2", USAGE, "Got unexpected extra argument (boats2)",
           r"quotes around all of it: (.+)$", "search model {}"),
+    Typed("ops champions boats", USAGE, "unexpected extra argument (boats). 'ssi ops champions"),
     # Values
     Typed(f"{FIT} --budget 200k", USAGE, "'200k' is no whole number", r"such as (\d+)",
           f"{FIT} --budget {{}}"),

@@ -69,7 +69,7 @@ def refuse_verb(group: click.Group, ctx: click.Context, words: Sequence[str]) ->
     path = ctx.command_path.partition(" ")[2]
     here = {name: " ".join(filter(None, (path, name))) for name in group.list_commands(ctx)}
     root = ctx.find_root()
-    every = {name.split()[-1]: name for name in _below(root.command, root, "")}
+    every = {name.split()[-1]: name for name in _below(root.command, root, "") if name != path}
     known = here if nearest(words[0], here) else every
     near = nearest(words[0], known)
     said = f" Did you mean 'ssi {known[near]}'?" if near else ""

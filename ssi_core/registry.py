@@ -62,7 +62,15 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         home = self._core.get(name) or self.added[name]
-        thing: T = load(home)
+        try:
+            thing: T = load(home)
+        except (ImportError, AttributeError) as error:
+            if name in self._core:
+                raise
+            raise ImportError(
+                f"{self.kind}.{name} = {home!r}, an entry point of the group {GROUP!r}: {error}. "
+                "Repair its package, or uninstall it."
+            ) from error
         return thing
 
     def __contains__(self, name: object) -> bool:

@@ -72,6 +72,14 @@ def test_a_name_of_the_core_stays_its_own(tmp_path, monkeypatch):
     assert "tfidf" not in MODELS.added
 
 
+def test_an_entry_point_that_cannot_be_loaded_is_named(tmp_path, monkeypatch):
+    install(tmp_path / "site", monkeypatch, points={"models.gone": "a_package_of_a_test:Gone"})
+    with pytest.raises(
+        ImportError, match=r"models\.gone = 'a_package.*group 'ssi': .*Gone.*Repair"
+    ):
+        MODELS["gone"]
+
+
 def test_nothing_is_loaded_before_it_is_asked_for():
     code = """
 import sys

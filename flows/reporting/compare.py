@@ -87,7 +87,10 @@ def load(experiment: str, comparison: str | None = None) -> Loaded:
 def _load(experiment: str, comparison: str) -> Loaded:
     finished = tracking.finished_rows(experiment, comparison)
     if not finished:
-        raise BadInput(f"comparison {comparison!r} of {experiment!r} has no finished row yet.")
+        raise BadInput(
+            f"comparison {comparison!r} of {experiment!r} has no finished row yet. "
+            f"'ssi compare {experiment} --list' lists those that have."
+        )
     table = tracking.run_table(finished[0].run_id)
     order = {row.label: n for n, row in enumerate(table.rows)}
     runs = sorted(

@@ -16,12 +16,11 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 
 from flows import environment
 from flows.serve import schemas
-from flows.serve.guard import Guard, Heads, problem
+from flows.serve.guard import Guard, Heads, OwnHosts, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work, parsed_by
@@ -94,7 +93,7 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
     _add_problems(app, service)
     app.add_middleware(Heads)
     app.add_middleware(Guard, limits=_limits(app), together=_BODIES)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+    app.add_middleware(OwnHosts)
     app.add_middleware(Measured, metrics=metrics)
     return app
 

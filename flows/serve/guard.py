@@ -118,6 +118,7 @@ def _too_large(most: int) -> JSONResponse:
     return problem(413, "too_large", f"the body has more than the {most} bytes of this request")
 
 
+_HOSTS = ("127.0.0.1", "localhost")
 _SAFE = ("GET", "HEAD")
 _OWN_SITES = ("same-origin", "none")
 """Who asks, in the words of browsers: a page of the service, or the person."""
@@ -142,6 +143,23 @@ def _refusal_of_head(scope: Scope) -> JSONResponse | None:
     if site not in _OWN_SITES:
         return problem(403, "origin", f"asked by a page that is {site}, not by {own_origin}")
     return None
+
+
+class OwnHosts:
+    """Middleware that answers what is asked of this machine by its name, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with 400."""
+        if scope["type"] == "http":
+            host = Headers(scope=scope).get("host", "").partition(":")[0]
+            if host not in _HOSTS:
+                message = f"host {host!r}: the service is asked as {' or '.join(_HOSTS)}"
+                await problem(400, "host", message, "request")(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 def _busy() -> JSONResponse:

@@ -74,7 +74,9 @@ def serve(
     base = None if concepts is None else ConceptBase.load(concepts)
     documents.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        stack.enter_context(store.locked(documents))
+        stack.enter_context(
+            store.locked(documents, f"{documents} (--documents FILE names another)")
+        )
         service = Service(models, Changes(documents), find, index, prepare, title_of)
         stack.enter_context(Follower(service, seconds))
         config = uvicorn.Config(

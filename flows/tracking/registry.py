@@ -189,8 +189,14 @@ def _before(now: str, model: str) -> str:
             return change.before
     raise BadInput(
         f"version {now} of model {model!r} has no champion before it. Name a version: "
-        "--to-version VERSION."
+        f"--to-version VERSION. {_versions(model)}"
     )
+
+
+def _versions(model: str) -> str:
+    versions = client().search_model_versions(f"name = '{model}'")
+    known = sorted((str(one.version) for one in versions), key=int)
+    return f"It has: {', '.join(known) or 'none'}."
 
 
 def _move(version: str, why: str, how: How, model: str) -> Change:
@@ -261,7 +267,7 @@ def _version(version: str, model: str) -> ModelVersion:
     try:
         return client().get_model_version(model, version)
     except MlflowException as error:
-        raise BadInput(f"model {model!r} has no version {version!r}: {error.message}") from error
+        raise BadInput(f"model {model!r} has no version {version!r}. {_versions(model)}") from error
 
 
 def _now() -> str:

@@ -45,9 +45,10 @@ def answered(
         [one] = [one for one in verb.params if error.option_name in one.opts]
         said += f" Type: {error.option_name} {one.metavar}"
     elif beyond := _BEYOND.match(said):
-        last = [one for one in verb.params if isinstance(one, click.Argument)][-1]
-        whole = shlex.quote(f"{ctx.params[last.name or '']} {beyond[1]}")
-        said += f". If it belongs to {last.metavar}, put quotes around all of it: {whole}"
+        said += f". '{ctx.command_path} --help' lists the options"
+        for last in [one for one in verb.params if isinstance(one, click.Argument)][-1:]:
+            whole = shlex.quote(f"{ctx.params[last.name or '']} {beyond[1]}")
+            said += f". If it belongs to {last.metavar}, put quotes around all of it: {whole}"
     return click.UsageError(said, ctx)
 
 
@@ -68,7 +69,7 @@ def refuse_verb(group: click.Group, ctx: click.Context, words: Sequence[str]) ->
     path = ctx.command_path.partition(" ")[2]
     here = {name: " ".join(filter(None, (path, name))) for name in group.list_commands(ctx)}
     root = ctx.find_root()
-    every = {name.split()[-1]: name for name in _below(root.command, root, "")}
+    every = {name.split()[-1]: name for name in _below(root.command, root, "") if name != path}
     known = here if nearest(words[0], here) else every
     near = nearest(words[0], known)
     said = f" Did you mean 'ssi {known[near]}'?" if near else ""

@@ -268,7 +268,19 @@ def require_file(path: Path) -> None:
             f"{path}: it is no regular file, and is read more than once. Save what it gives as a "
             "file, and name that."
         )
-    raise BadInput(f"{path}: there is no such file. Check the path.")
+    wrong = (
+        "it is a folder. Name the file"
+        if path.is_dir()
+        else "there is no such file. Check the path"
+    )
+    raise BadInput(f"{path}: {wrong}.")
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a path that is no directory."""
+    if not path.is_dir():
+        missing = "there is no such folder. Check the path"
+        raise BadInput(f"{path}: {'it is a file. Name its folder' if path.exists() else missing}.")
 
 
 def digest_inputs(

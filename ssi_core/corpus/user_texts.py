@@ -259,8 +259,9 @@ def _write_links(
     if seen and not len(once):
         raise BadInput(
             f"{where}: none of its {seen:,} links is between two documents ({_told(skipped)}"
-            f"{'; such as ' + shown if shown else ''}). Links name documents by their id, or else "
-            "by URL or title. Say which columns have the two ends: "
+            f"{'; such as ' + shown if shown else ''}). Links name documents by their id (such as "
+            f"{', '.join(map(repr, ids.head(_SHOWN)))}), or else by URL or title. Say "
+            "which columns have the two ends: "
             + typed("column", {"source": "NAME", "target": "NAME"})
         )
     if shown:

@@ -204,6 +204,13 @@ class Kyoto(Source):
         (), "Category of the articles to read, such as Buddhism. Can be repeated", "--category"
     )
 
+    @classmethod
+    def looks_like(cls, path: Path) -> bool:
+        """Tell whether a directory has the Kyoto articles."""
+        from ssi_core.datasets.kyoto import ARTICLES
+
+        return (path / ARTICLES).is_file()
+
     def inputs(self) -> Sequence[Path]:
         """Return the files of the data set."""
         from ssi_core.datasets.kyoto import files_in

@@ -12,6 +12,7 @@ from ssi_core.evaluation.claims import Claim
 from ssi_core.strict import instead, read, tables
 from ssi_core.tasks.spec import TaskSpec
 from ssi_core.types import BadInput
+from ssi_core.views.hashing import parse_view
 
 if TYPE_CHECKING:
     from ssi_core.models.base import Model
@@ -106,6 +107,14 @@ class Row:
     def ranker(self) -> Model:
         """Build the model of the row; `BadInput` names the row and the known keys."""
         return _ranker(self.model, self.parameters, self.where)
+
+    def views(self) -> set[str]:
+        """Return the names of the views that the row reads; `BadInput` where one is no name."""
+        views = self.ranker().views()
+        try:
+            return {str(parse_view(view)) for view in views}
+        except ValueError as error:
+            raise BadInput(f"{self.where}: {error}.") from None
 
 
 def _ranker(model: str, parameters: Mapping[str, Any], where: str) -> Model:
@@ -275,8 +284,8 @@ class Table:
 
     def views(self, task: str) -> tuple[str, ...]:
         """Return the sorted names of the views that a task's rows read, and check these rows."""
-        rankers = [row.ranker() for row in self.rows if row.task == task]
-        return tuple(sorted({view for ranker in rankers for view in ranker.views()}))
+        rows = (row for row in self.rows if row.task == task)
+        return tuple(sorted({view for row in rows for view in row.views()}))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what TOML would hold, with defaults written out; `parse_table` reads it back."""

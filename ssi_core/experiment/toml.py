@@ -51,6 +51,7 @@ def _find(name_or_path: str | Path, packaged: Path | None) -> Path:
         is_path = path.is_file()
     if not is_path:
         known = sorted(p.stem for p in packaged.glob("*.toml")) if packaged else []
+        known += [file for file in [f"{name_or_path}.toml"] if Path(file).is_file()]
         raise BadInput(f"no table {instead(str(name_or_path), known)} Or give a path.")
     return path
 
@@ -60,7 +61,7 @@ def _extended(path: Path, packaged: Path | None, seen: tuple[Path, ...]) -> dict
     try:
         values = tomllib.loads(content.decode("utf-8-sig"))
     except ValueError as error:
-        raise BadInput(f"{path}: not TOML: {error}. Repair it there.") from None
+        raise BadInput(f"{path}: not TOML in UTF-8: {error}. Repair it there.") from None
     except RecursionError:
         raise BadInput(f"{path}: its values are nested too deep. Write them flat.") from None
     if "extends" not in values:
@@ -120,7 +121,8 @@ def parse_table(values: Mapping[str, Any], where: str = "table") -> Table:
         used = sorted({str(one.get("model")) for row in rows for one in (row, *_parts(row, where))})
         if model not in used:
             raise BadInput(
-                f"{where}: [defaults.{model}]: no row has the model {instead(model, used)}"
+                f"{where}: [defaults.{model}]: no row has the model {instead(model, used)} "
+                "Give a row and its defaults the same name."
             )
     parsed_rows = tuple(
         _row(row, n, defaults, tuple(tasks), where) for n, row in enumerate(rows, 1)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -298,7 +299,7 @@ def _labelled(rankers: Rankers, task: Task) -> dict[str, list[Estimator]]:
             for label, one in rankers.items()
         }
     labelled: dict[str, list[Estimator]] = {}
-    for one in rankers:
+    for one in [rankers] if isinstance(rankers, Estimator | str | Path) else rankers:
         name, ranker = _named(one, task)
         count = sum(label == name or label.startswith(f"{name} #") for label in labelled)
         labelled[f"{name} #{count + 1}" if count else name] = [ranker]

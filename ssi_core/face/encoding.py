@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,6 +59,8 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
 
 def strings(texts: object) -> list[str]:
     """Return texts as a list; `BadInput` where one is no text."""
+    if hasattr(texts, "columns") or isinstance(texts, Mapping):  # which would give its names
+        raise BadInput(f"a {type(texts).__name__}: give a text, a list of texts, or ssi.read(it).")
     if not isinstance(texts, Iterable):
         raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
     several = [texts] if isinstance(texts, str) else list(texts)

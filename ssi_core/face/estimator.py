@@ -237,12 +237,12 @@ class Estimator:
 
         return encode(self._trained(), texts, side)
 
-    def neighbours(self, word: str, k: int = 10) -> Neighbours:
+    def neighbours(self, word: str | Sequence[str], k: int = 10) -> Neighbours:
         """Return the words that the model relates most to a word, or to several taken together.
 
         Parameters
         ----------
-        word : str
+        word : str or sequence of str
             A word, or several.
         k : int, optional
             Number of words at most.

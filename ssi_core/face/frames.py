@@ -19,6 +19,7 @@ import polars as pl
 from scipy import sparse
 
 from ssi_core import strict
+from ssi_core.corpus.tables.json_rows import whole
 from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, plain_name
 from ssi_core.types import BadInput
 
@@ -71,6 +72,7 @@ def unnamed(folder: Path) -> Iterator[None]:
         said = re.sub(rf"{re.escape(str(folder))}/(\w+)\.jsonl", r"\1", str(error))
         if said == str(error):
             raise
+        said = said.replace("the file is empty. Give a table with a row", "it is empty. Give a row")
         raise type(error)(said) from None
 
 
@@ -106,7 +108,7 @@ def write_documents(documents: Any, columns: Mapping[str, str], path: Path) -> l
 def _column(role: str, declared: Mapping[str, str], keys: Iterable[str]) -> str | None:
     if role in declared:
         return declared[role] or None
-    by_name = {plain_name(key): key for key in keys}
+    by_name = {plain_name(str(key)): key for key in keys}
     return next((by_name[name] for name in DOCUMENTS[role] if name in by_name), None)
 
 
@@ -251,16 +253,7 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
         for number, row in enumerate(rows):
             values = {name: _plain(value) for name, value in row.items()}
             kept = {name: one for name, one in values.items() if one is not None or not number}
-            file.write(_whole(json.dumps(kept, ensure_ascii=False)) + "\n")
-
-
-def _whole(text: str) -> str:
-    r"""Return a text with U+FFFD for halves of letters, which no encoding has.
-
-    >>> _whole("a \ud800 b")
-    'a \ufffd b'
-    """
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
+            file.write(whole(json.dumps(kept, ensure_ascii=False)) + "\n")
 
 
 def _plain(value: Any) -> Any:

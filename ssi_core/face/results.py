@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from ssi_core.face.encoding import strings
 from ssi_core.face.show import html_table, linked, marked, text_table
 from ssi_core.models.base import FittedModel
 from ssi_core.serving import explain, neighbours, summaries, why
@@ -128,9 +129,9 @@ class Neighbours:
     words: tuple[neighbours.Neighbour, ...]
 
     @classmethod
-    def of(cls, fitted: FittedModel, word: str, k: int) -> Neighbours:
+    def of(cls, fitted: FittedModel, word: str | Sequence[str], k: int) -> Neighbours:
         """Ask a fitted model."""
-        return cls(tuple(neighbours.neighbours(fitted, word, k)))
+        return cls(tuple(neighbours.neighbours(fitted, " ".join(strings(word)), k)))
 
     @property
     def frame(self) -> pl.DataFrame:

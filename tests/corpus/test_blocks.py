@@ -136,6 +136,8 @@ def test_an_array_of_json_has_the_same_rows_in_parts_of_any_size(tmp_path, monke
         ("a.csv", "id,text\n1,a\n2\n", "line 3: 1 fields, the header has 2. Repair or remove the "
          "line."),
         ("a.csv", "", "the file is empty. Give a table with a row."),
+        ("a.csv", "id,text\r1,a\r", "its lines end with a carriage return alone. Convert them: tr "
+         "'\\r' '\\n' < a.csv > converted.csv"),
         ("a.csv", "\n", "line 1 has no column 'id'. Known: none."),
         ("a.json", "[]", "the file is empty. Give a table with a row."),
         ("a.json", '[{"id": "1"}]', "no object has the key 'text'. Known: id."),
@@ -340,9 +342,9 @@ def test_documents_without_a_text_are_kept_where_they_are_candidates(tmp_path):
          "are in: columns={'text': 'NAME'}"),
         ([("a", "", "x")], [("a", "a", ""), ("a", "b", ""), ("c", "b", "")], "none of its 3 links "
          "is between two documents (1 link source is no document, 1 link target is no document, 1 "
-         "link to itself; such as 'c', 'b'). Links name documents by their id, or else by URL or "
-         "title. Say which columns have the two ends: columns={'source': 'NAME', 'target': "
-         "'NAME'}"),
+         "link to itself; such as 'c', 'b'). Links name documents by their id (such as 'a'), or "
+         "else by URL or title. Say which columns have the two ends: columns={'source': 'NAME', "
+         "'target': 'NAME'}"),
     ],
 )  # fmt: skip
 def test_why_nothing_is_left_is_said_with_its_numbers(tmp_path, documents, links, said):

@@ -168,7 +168,7 @@ def test_a_packing_is_known_by_how_a_file_begins(tmp_path):
 
 
 def test_files_that_are_none_are_told_apart(tmp_path):
-    assert refused(inputs.require_file, tmp_path).endswith("there is no such file. Check the path.")
+    assert refused(inputs.require_file, tmp_path).endswith(": it is a folder. Name the file.")
     (tmp_path / "empty").write_bytes(b"")
     said = refused(lambda: list(inputs.read_blocks(tmp_path / "empty")))
     assert said == f"{tmp_path / 'empty'}: the file is empty. Download it again."

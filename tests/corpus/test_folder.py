@@ -104,11 +104,15 @@ def test_headings_are_a_field_without_the_title(tmp_path):
         "c.html": "<title>T</title><h1>Book</h1><nav><h2>menu</h2></nav><main><h1>M</h1>"
         "<h2>Part <b>x</b></h2>",
         "d.html": "<title>Second - Book</title><h1>Book</h1><main><h2>Second</h2><h3>y</h3></main>",
+        "e.html": "<h3>Menu</h3><div role=main><h1>E<a href='#e'>¶</a></h1><h2>C#<a href='#k'>#</a>"
+        "</h2><div role=navigation><h2>More</h2></div><a href='#e'>on</a></div>",
     })  # fmt: skip
-    read = {name: read_page(tmp_path / name) for name in ("a.md", "b.md", "c.html", "d.html")}
-    assert [page.title for page in read.values()] == ["Car", "Named", "M", "Second"]
-    headings = [page.headings for page in read.values()]
-    assert headings == ["The engine\nOil", "First\nSecond", "Part x", "y"]
+    names = [f"{name}.md" for name in "ab"] + [f"{name}.html" for name in "cde"]
+    pages = [read_page(tmp_path / name) for name in names]
+    assert [page.title for page in pages] == ["Car", "Named", "M", "Second", "E"]
+    headings = [page.headings for page in pages]
+    assert headings == ["The engine\nOil", "First\nSecond", "Part x", "y", "C#"]
+    assert (pages[-1].text, pages[-1].links) == ("E\nC#\non", (("#e", "on"),))
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,12 @@ def test_what_is_no_row_has_its_reason(tmp_path):
     ]
 
 
+def test_half_a_letter_is_replaced_and_the_other_rows_are_read(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"query": "hay", "label": "\\ud83d", "clicks": 1}\n' + json.dumps(QUERIES[0]))
+    assert read(path, "").select("query", "label").rows() == [("hay", "\ufffd"), ("hay", None)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -305,6 +305,9 @@ def test_a_page_in_another_encoding_says_so(tmp_path):
 def test_what_is_no_folder_of_pages_is_named(tmp_path):
     with pytest.raises(BadInput, match="no such folder"):
         ingest("folder", tmp_path / "absent", tmp_path / "out")
+    (tmp_path / "a.md").write_text("words")
+    with pytest.raises(BadInput, match=r"it is a file\. Name its folder"):
+        ingest("folder", tmp_path / "a.md", tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="no page is in it"):
         ingest("folder", tmp_path / "empty", tmp_path / "out")

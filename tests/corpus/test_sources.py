@@ -156,6 +156,7 @@ def test_a_path_is_of_the_first_source_that_it_looks_like(poems, tmp_path, monke
     [
         ("wikispeedia", "wikispeedia"),
         ("ir-test-collections/cisi", "collection"),
+        ("kyoto-ja-en", "kyoto"),
     ],
 )
 def test_a_published_directory_is_known_by_what_it_holds(place, name):

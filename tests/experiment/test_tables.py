@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from pathlib import Path
@@ -224,6 +225,7 @@ def test_every_training_of_a_shipped_table_can_be_limited(name):
         ),
         ("[tasks.links]", "[tasks.a]\n[tasks.links]", r"'TF-IDF'.*which task\? .* a, links"),
         ("[defaults.bilinear]", "[defaults.bilinaer]", r"Did you mean 'bilinear'\?"),
+        ('"bilinear"', '"bilinaer"', "Give a row and its defaults the same name"),
         ("map_se = 0.010", "map_sd = 0.010", r"'TF-IDF': paper: no key 'map_sd'\. Did you mean"),
         ("map = 0.329", 'map = ".329"', "paper: map='.329': expected a number"),
         ('label = "TF-IDF"', 'label = "U\'V + I"', "two rows are labelled"),
@@ -260,6 +262,7 @@ def test_a_wrong_table_is_refused_with_the_file_the_place_and_the_known_names(
         ("rates = [0.1]", 'form = "dense"', "form='dense': expected 'zero' or 'low_rank'"),
         ("alpha = [1, 5.0]", 'alpha = "1"', "alpha='1': expected a number or a list"),
         ("budget = 2000", "budget = 2000.5", "budget=2000.5: expected a whole number"),
+        ("alpha = [1", 'view = "sublin"\nalpha = [1', r"I\": view='sublin': Did you mean 'sublin"),
     ],
 )
 def test_a_wrong_hyperparameter_is_refused_when_the_models_are_checked(old, new, said, table):
@@ -270,9 +273,12 @@ def test_a_wrong_hyperparameter_is_refused_when_the_models_are_checked(old, new,
     assert "small.toml" in str(error.value)
 
 
-def test_an_unknown_table_names_the_shipped_ones():
+def test_an_unknown_table_names_the_shipped_ones_and_the_file_of_that_name(tmp_path):
     with pytest.raises(BadInput, match=r"'dmeo'\. Did you mean 'demo'\? Known: .*, demo, "):
         load_table("dmeo", TABLES)
+    (tmp_path / "mine.toml").write_text(SMALL, encoding="utf-8")
+    with contextlib.chdir(tmp_path), pytest.raises(BadInput, match=r"Did you mean 'mine\.toml'\?"):
+        load_table("mine", TABLES)
 
 
 def test_a_claim_across_tasks_cannot_be_paired(table):

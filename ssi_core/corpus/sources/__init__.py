@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssi_core.corpus.source import Source
+from ssi_core.corpus.tables.form import refuse_sheet
 from ssi_core.registry import Registry
 from ssi_core.remedies import typed
 from ssi_core.strict import instead, listed
 from ssi_core.types import BadInput
 
 _HERE = "ssi_core.corpus.sources"
-_SHEETS = (".xlsx", ".xls", ".ods")
 
 SOURCES: Registry[type[Source]] = Registry(
     "sources",
@@ -59,8 +59,7 @@ def source_of(path: Path) -> str:
             return name
     if not path.exists():
         raise BadInput(f"{path}: there is no such file. Check the path.")
-    if path.suffix.lower() in _SHEETS:
-        raise BadInput(f"{path}: it is a spreadsheet. Save it as CSV (UTF-8), and name that.")
+    refuse_sheet(path)
     raise BadInput(
         f"{path}: its name does not say which source it is of. Name it .jsonl, .csv, .tsv, "
         f".parquet or .xml, or say what it is: {typed('source', 'NAME')}, with a NAME of "

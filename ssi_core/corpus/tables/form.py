@@ -35,6 +35,7 @@ SAMPLE = 1 << 18
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
             ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
+_SHEETS = (".xlsx", ".xls", ".ods")
 _UNPACKED = 8  # bytes of text of a byte of a packed file
 _RECORDS = 100
 _SAID = re.compile(r'"?sep=([,;\t|])"?\r?\n')
@@ -102,6 +103,12 @@ def kind_of(path: Path, form: TableForm = GUESSED) -> str:
     return form.format or _FORMATS.get(stem_of(path).suffix.lower(), "")
 
 
+def refuse_sheet(path: Path) -> None:
+    """Refuse a spreadsheet, with what to do."""
+    if path.suffix.lower() in _SHEETS:
+        raise BadInput(f"{path}: it is a spreadsheet. Save it as CSV (UTF-8), and name that.")
+
+
 def stem_of(path: Path) -> Path:
     """Return the name of a file without the ending of a packed one."""
     return path.with_suffix("") if path.suffix in inputs.PACKINGS else path
@@ -123,6 +130,7 @@ def written_as(path: Path, form: TableForm = GUESSED) -> Written:
     inputs.require_file(path)
     kind = kind_of(path, form)
     if not kind:
+        refuse_sheet(path)
         raise BadInput(
             f"{path}: its name does not say what it is. Name it .jsonl, .csv, .tsv or .parquet."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,20 @@ def json_rows(
             values = (_text(row.get(name)) for name in roles.values())
             category = ("json", problem) if problem else (None, None)
             rows.append((number, *category, raw, *values))
-    return pl.DataFrame(rows, schema=row_schema(roles), orient="row"), names
+    try:
+        return pl.DataFrame(rows, schema=row_schema(roles), orient="row"), names
+    except UnicodeEncodeError:
+        rows = [tuple(whole(v) if isinstance(v, str) else v for v in row) for row in rows]
+        return pl.DataFrame(rows, schema=row_schema(roles), orient="row"), names
+
+
+def whole(text: str) -> str:
+    r"""Return a text with U+FFFD for halves of letters, which no encoding has.
+
+    >>> whole("a \ud800 b")
+    'a \ufffd b'
+    """
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def is_array(path: Path, encoding: str) -> bool:

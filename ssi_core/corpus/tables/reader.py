@@ -238,6 +238,11 @@ def _shape(
     path: Path, line: str, roles: Mapping[str, str], written: Written, header: bool
 ) -> _Shape:
     names = _fields(line, written.separator) or []
+    if "\r" in line.strip("\r"):
+        raise BadInput(
+            f"{path}: its lines end with a carriage return alone. Convert them: "
+            f"tr '\\r' '\\n' < {path.name} > converted.csv"
+        )
     if not header:
         names = [str(position) for position in range(1, len(names) + 1)]
     check_header(path, names, roles.values())

@@ -148,5 +148,6 @@ def roles_of(
             raise BadInput(
                 f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
                 + (remedy.format(role=role) or f"Say so: {typed('column', {role: 'NAME'})}")
+                + ("" if any(roles.values()) else ". If these are no names, write a line of names")
             )
     return {role: name for role, name in roles.items() if name}

@@ -61,8 +61,7 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
     BadInput
         There is no such folder, or no page in it.
     """
-    if not directory.is_dir():
-        raise BadInput(f"{directory}: there is no such folder. Check the path.")
+    inputs.require_folder(directory)
     pages = files_below(directory, SUFFIXES, LARGEST, skipped)
     contents = [page for page in pages if PurePosixPath(page).name == _CONTENTS]
     skipped["file_table_of_contents"] += len(contents)

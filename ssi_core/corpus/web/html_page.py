@@ -11,6 +11,9 @@ from lxml import etree, html
 _NO_TEXT = frozenset({
     "head", "script", "style", "template", "noscript", "nav", "header", "footer", "aside", "form",
 })  # fmt: skip
+_NO_ROLE = frozenset({"navigation", "search", "banner", "contentinfo", "complementary"})
+_PERMALINK = frozenset({"¶", "#", "§", "🔗"})
+"""Words of a link by which a generator leads to a heading itself."""
 _BLOCKS = frozenset({
     "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1",
     "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td",
@@ -84,7 +87,7 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
     named = " ".join(title.split())
     declared = root.findtext(".//title") or ""
     url = next(iter(root.xpath("//link[@rel='canonical']/@href")), "").strip()
-    body = next(iter(root.xpath("//main | //article")), None)
+    body = next(iter(root.xpath("//main | //article | //*[@role='main']")), None)
     walk = _Walk(root if body is None else body)
     if not named:
         declared = " ".join(declared.split())
@@ -152,7 +155,7 @@ class _Walk:
         self._heading: tuple[html.HtmlElement, int] | None = None
         walker = etree.iterwalk(element, events=("start", "end"))
         for event, inner in walker:
-            if inner.tag in _NO_TEXT and inner is not element:
+            if inner is not element and _is_aside(inner):
                 if event == "start":
                     walker.skip_subtree()
                 else:
@@ -195,6 +198,13 @@ class _Walk:
             link, start = self._link
             self.links.append((link.get("href"), _lines(self._parts[start:])))
             self._link = None
+
+
+def _is_aside(inner: html.HtmlElement) -> bool:
+    """Tell whether an element is no part of the text, such as navigation, or a link to itself."""
+    if inner.tag == "a" and inner.get("href", "").startswith("#"):
+        return not len(inner) and (inner.text or "").strip() in _PERMALINK
+    return inner.tag in _NO_TEXT or inner.get("role") in _NO_ROLE
 
 
 def _lines(parts: Sequence[str]) -> str:

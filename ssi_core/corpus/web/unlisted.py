@@ -1,8 +1,8 @@
 """Pages of a built site that a search should not find: their generator wrote them for programs.
 
 These are pages that lead on to another at once, pages that ask search engines to leave them out
-(unless most of a site do), the page of an address that does not exist, and the copies of sources
-that Sphinx writes beside its pages.
+(unless most of a site do), the page of an address that does not exist, ``robots.txt``, licences
+of scripts, and the indexes and copies of sources that Sphinx writes beside its pages.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _ROBOTS = re.compile(rb"""\bname\s*=\s*["']?robots\b""", re.I)
 _NO_INDEX = re.compile(rb"\b(?:noindex|none)\b", re.I)
 _NOT_FOUND = ("404.html", "404/index.html")
 _COPIES = (".rst.txt", ".md.txt", ".ipynb.txt")
+_INDEX = re.compile(r"(?:.*/)?(?:genindex(?:-\w+)?|\w+-modindex)(?:/index)?\.html")
+_FOR_PROGRAMS = re.compile(r"robots\.txt|.*\.LICENSE\.txt")
 _MOST = 0.5
 """Share of a site's pages from which on a wish not to be found tells none of them apart."""
 
@@ -54,6 +56,9 @@ def unlisted(directory: Path, pages: Sequence[str]) -> Unlisted:
         if page.endswith(tuple(f"/{name}" for name in _NOT_FOUND)) or page in _NOT_FOUND:
             reasons[page] = "page_of_no_address"
             continue
+        if _INDEX.fullmatch(page):
+            reasons[page] = "page_that_is_an_index"
+            continue
         with inputs.open_input(directory / page) as file:
             metas = _META.findall(_NOT_READ.sub(b"", file.read(_HEAD)))
         if target := _target(metas):
@@ -65,6 +70,7 @@ def unlisted(directory: Path, pages: Sequence[str]) -> Unlisted:
     if html:
         copies = [page for page in pages if page.lower().endswith(_COPIES)]
         reasons |= dict.fromkeys(copies, "copy_of_a_source")
+        reasons |= {page: "file_for_programs" for page in pages if _FOR_PROGRAMS.fullmatch(page)}
     return Unlisted(reasons, targets)
 
 

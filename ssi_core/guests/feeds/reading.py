@@ -250,8 +250,7 @@ def read_feeds(
 
 def feeds_in(directory: Path, skipped: Counter[str]) -> list[str]:
     """List the paths of the files in a folder that may be feeds, and count the others."""
-    if not directory.is_dir():
-        raise BadInput(f"{directory}: there is no such folder. Check the path.")
+    inputs.require_folder(directory)
     names = files_below(directory, SUFFIXES, LARGEST, skipped)
     if not names:
         raise BadInput(

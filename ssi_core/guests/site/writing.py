@@ -49,7 +49,6 @@ _OURS = re.compile(r"(ssi-search|manifest|[wvp]\d+)\.js(\.(gz|br|zst))?")
 """Names of the files, which a server may have packed."""
 LONGEST = 8_000
 """Characters of a page's text that snippets are taken from."""
-_PERMALINK = "¶"
 _SOURCES = ("words.js", "records.js", "search.js", "element.js")
 """Files of the program, which are one function."""
 _WORD_BYTES, _PAGE_BYTES = 12_000, 8_000
@@ -176,7 +175,7 @@ def _chunks(learnt: Learnt, rule: str, root: str, addresses: str) -> Iterator[tu
             yield f"v{number}", _chunk(f"v{number}", _text(pack_group(group, vectors[group])))
     first_pages, at = [], 0
     pages = [
-        [_shown(title), address_of(page, url, addresses), _shown(text[:LONGEST])]
+        [title, address_of(page, url, addresses), text[:LONGEST]]
         for page, url, title, text in learnt.pages.select("id", "url", "title", "text").rows()
     ]
     for number, several in enumerate(_parts(pages, _PAGE_BYTES, lambda one: len(str(one)))):
@@ -242,11 +241,6 @@ def _parts(items: Sequence[Any], most: int, size: Callable[[Any], int]) -> Itera
             part, total = [], 0
     if part:
         yield part
-
-
-def _shown(text: str) -> str:
-    """Return a text without the signs by which generators link to a heading."""
-    return text.replace(_PERMALINK, "")
 
 
 def _chunk(name: str, *values: Any) -> bytes:

@@ -385,7 +385,7 @@ def test_the_latest_comparison_is_taken_unless_one_is_named(rows, task_dir):
     compare.summarise(EXPERIMENT, "second")
     assert compare.compare(EXPERIMENT)["comparison"] == "second"
     assert compare.compare(EXPERIMENT, "first")["comparison"] == "first"
-    with pytest.raises(BadInput, match="no finished row"):
+    with pytest.raises(BadInput, match="--list' lists those that have"):
         compare.compare(EXPERIMENT, "third")
 
 

@@ -361,7 +361,7 @@ def test_documents_outlive_a_killed_service_and_it_ends_in_peace(models, tmp_pat
             cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert second.returncode == 4
-        assert "is being written by process" in second.stderr
+        assert "(--documents FILE names another) is being written by process" in second.stderr
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert '"swaps": 0' in process.stdout.read()

@@ -27,7 +27,6 @@ ROWS = [
     ("half_transductive", MAPS | {"functional_budget": 500}),
     ("half_transductive", MAPS | {"functional_budget": 500, "tied": False, "warp": True}),
     ("bilinear", MAPS | {"diagonal": "learned", "step": "block"}),
-    ("bilinear", MAPS | {"negatives_per_positive": 5}),
     ("word_pairs", SMALL | {"form": "dense", "view": "sublinear:10", "step": "block"}),
 ]
 docs = ssi.read_sample(200)

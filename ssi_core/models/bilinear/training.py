@@ -257,9 +257,6 @@ class MapTraining(Training["LowRank"]):
                 both = Squares(squares[query], squares[document], np.float32(N))
                 parameters = parameters._replace(squares=both)
             numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
-            several_at_once = model.negatives_per_positive > 1
-            if several_at_once:
-                numbers = numbers._replace(negatives=np.int64(model.negatives_per_positive))
             if diagonal == "alpha":
                 of_alpha = np.float32(numbers.diagonal_rate * np.float32(first.weight))
                 numbers = numbers._replace(diagonal_rate=of_alpha)
@@ -268,7 +265,7 @@ class MapTraining(Training["LowRank"]):
                 numbers = numbers._replace(second=np.float32(one.weight))
             groups[first.task] = Group(
                 self.kernels(form, diagonal)._replace(
-                    second=bool(second), several=several_at_once, block=model.step == "block"
+                    second=bool(second), block=model.step == "block"
                 ),
                 parameters,
                 self.drawn(self._tasks[first.task], self._read[first.task], settings),

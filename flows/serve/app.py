@@ -33,8 +33,7 @@ from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
-from ssi_core.serving.accents import meant
-from ssi_core.serving.unknown_words import unknown_words
+from ssi_core.serving.unknown_words import meant, unknown_words
 from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 

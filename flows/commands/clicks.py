@@ -55,9 +55,9 @@ def match(given: MatchSettings) -> Outcome:
     matched at once, without training.
     """
     from ssi_core.command.text import plain_table
+    from ssi_core.guests.live.page import page_text
     from ssi_core.guests.live.searcher import LiveSearcher
     from ssi_core.serving.nothing import nothing_found
-    from ssi_core.serving.page import page_text
 
     text = sys.stdin.read() if given.page == "-" else page_text(given.page, given.pages)
     searcher = LiveSearcher(searcher_of(given.model, given.index))

@@ -74,7 +74,7 @@ class Bilinear(LowRank):
     """
 
     name: ClassVar[str] = "bilinear"
-    gone: ClassVar[frozenset[str]] = frozenset({"negatives_per_positive"})
+    gone: ClassVar[frozenset[str]] = LowRank.gone | {"negatives_per_positive"}
     form: Literal["zero", "low_rank"] = "low_rank"
     length: Positive | Values[Positive] | None = None
     storage: Literal["float32", "float16"] = "float32"

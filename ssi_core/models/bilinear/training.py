@@ -125,9 +125,8 @@ class Training(Generic[T]):
             if task is not self.task:
                 return with_share(data, 0)
             if self._hard is None:
-                depth, skip = model.hard_depth, model.hard_skip
                 self._hard = with_hard(
-                    data, self.words, depth=depth, skip=skip, threads=self._threads
+                    data, self.words, depth=model.hard_depth, threads=self._threads
                 )
             return with_share(self._hard, settings[SHARE])
         if not any(several(self.model.negatives_power)):

@@ -497,5 +497,9 @@ def test_a_saved_model_with_settings_that_are_no_more_is_read(task, tmp_path):
     fit = dataclasses.replace(SMALL, budget=500).fit(task, np.random.default_rng(0))
     fit.save(tmp_path)
     parameters = json.loads((tmp_path / "model.json").read_text())["parameters"]
-    reseal(tmp_path, "model.json", parameters=parameters | dict.fromkeys(Bilinear.gone, 1))
+    reseal(
+        tmp_path,
+        "model.json",
+        parameters=parameters | {"negatives_per_positive": 1, "hard_skip": 0},
+    )
     assert load_model(tmp_path).model == fit.model

@@ -53,4 +53,4 @@ def test_the_process_that_compiles_trains_to_the_bits_of_the_next(tmp_path):
         for _ in range(2)
     )
     assert finding == compiling
-    assert len(finding.splitlines()) == 5
+    assert len(finding.splitlines()) == 4

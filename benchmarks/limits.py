@@ -2,8 +2,8 @@
 
     python -m benchmarks.limits --documents 30000 --json FILE
 
-The collection is made up (`ssi data ingest zipf`). Every stage is a command as a user gives it, on
-one core, in a place of its own. It runs once without limits, and then with
+The collection is made up (`benchmarks.zipf`). Every stage is a command as a user gives it, on one
+core, in a place of its own. It runs once without limits, and then with
 
 - memory: RLIMIT_DATA, 0.7 of what the stage says that it takes, beside what the process holds;
 - a small disk: a tmpfs of 0.7 of the bytes that the stage says; and one of half of the bytes that
@@ -37,22 +37,22 @@ from numpy.random import default_rng
 
 from benchmarks.timing import surroundings
 from benchmarks.wikipedia import _QUERY, TABLE, _root, bytes_of
+from benchmarks.zipf import COMMAND
+from benchmarks.zipf.world import write_dump
 from ssi_core.experiment import load_table
 from ssi_core.resources import amount
-from ssi_core.sample.zipf import write_dump
 from ssi_core.tasks.task import open_task
 
-_SSI = "from flows.cli import main; main()"
 # A machine on which every stage seems to fit.
 _LARGE = (
     "from ssi_core import resources; resources.memory_available = lambda: 1 << 60; "
-    "resources.disk_free = lambda place: 1 << 60; " + _SSI
+    "resources.disk_free = lambda place: 1 << 60; " + COMMAND
 )
 # One that is full, and says what the process holds.
 _HOLDS = (
     "import psutil, sys; from ssi_core import resources; "
     "resources.memory_available = lambda: "
-    "print('held', psutil.Process().memory_info().data, file=sys.stderr) or 0; " + _SSI
+    "print('held', psutil.Process().memory_info().data, file=sys.stderr) or 0; " + COMMAND
 )
 _CFH = "cfh:k=5,words=30000,ngrams=1"
 _INDEXED = "U'V + I N=100"
@@ -119,7 +119,7 @@ class Trial:
 
 
 def run(
-    stage: Stage, path: Path, program: str = _SSI, *, seconds: float = _LONGEST, **limits: int
+    stage: Stage, path: Path, program: str = COMMAND, *, seconds: float = _LONGEST, **limits: int
 ) -> Ended:
     """Run a stage in a place under limits of `resource`, by name; on one core.
 
@@ -228,7 +228,7 @@ class Limits:
         self,
         out_of: str,
         limit: int,
-        program: str = _SSI,
+        program: str = COMMAND,
         *,
         small: int = 0,
         estimate: int = 0,
@@ -242,7 +242,7 @@ class Limits:
         name, said = self.stage.name, ended.said
         return Trial(name, out_of, limit, ended.code, said, goes_on, left, estimate, need)
 
-    def _run(self, path: Path, program: str = _SSI, **limits: int) -> Ended:
+    def _run(self, path: Path, program: str = COMMAND, **limits: int) -> Ended:
         return run(self.stage, path, program, seconds=self.patience, **limits)
 
     def _goes_on(self, path: Path) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.memory import measure
+from benchmarks.zipf import COMMAND
 
 WAYS = {"30,000 words": ("30000", "text"), "all words": ("all", "text,title,headings,url,anchors")}
 SEARCHES = 200
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for documents in parser.parse_args(argv).documents:
         with TemporaryDirectory(prefix="ssi-vocabulary-") as temporary:
             place = Path(temporary)
-            command = (sys.executable, "-m", "ssi_core", "data", "ingest", "zipf")
+            command = (sys.executable, "-c", COMMAND, "data", "ingest", "zipf")
             measure([*command, f"--size={documents}", f"--out={place / 'corpus'}"])
             for way, (words, fields) in WAYS.items():
                 out = place / words

@@ -117,9 +117,9 @@ def walks(folder: Path) -> Iterator[tuple[str, Walk]]:
     """Yield the walks, on small data in a store of their own."""
     os.environ["SSI_ROOT"] = str(folder)
     import ssi_core as ssi
+    from benchmarks.zipf.world import write_dump
     from ssi_core.experiment import load_table
     from ssi_core.experiment.training import RowPart, train_part
-    from ssi_core.sample.zipf import write_dump
 
     def dump(seed: int) -> object:
         return ssi.read(folder / f"enwiki-{seed}-pages-articles.xml.bz2", processes=1)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.wikipedia 10000 100000 --json FILE
 
-The collection is made up (`ssi data ingest zipf`): 1,800,000 documents have the size of the corpus
-of Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
+The collection is made up (`benchmarks.zipf`): 1,800,000 documents have the size of the corpus of
+Bai et al. (2010). A tenth of it is read as a dump, too. Every stage is a command as a user gives
 it, on two cores; no process may take more than 12 GiB of data (RLIMIT_DATA). The peak is that of
 the proportional set sizes of a command and its children; data is the part of it that no file backs.
 Trainings take ten triples a document, so that the work for a document is the same at all sizes: no
@@ -28,12 +28,13 @@ import numpy as np
 
 from benchmarks.memory import Usage, measure
 from benchmarks.timing import surroundings
+from benchmarks.zipf import COMMAND
+from benchmarks.zipf.world import write_dump
 from ssi_core.experiment import load_table
-from ssi_core.sample.zipf import write_dump
 
 LIMIT = 12 << 30
 TABLE = Path(__file__).with_suffix(".toml")
-_SSI = (sys.executable, "-c", "from flows.cli import main; main()")
+_SSI = (sys.executable, "-c", COMMAND)
 _PART_AS_DUMP = 10
 _TRIPLES = 10
 _LARGEST = 20_000_000

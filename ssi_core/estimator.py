@@ -39,6 +39,8 @@ class Estimator:
     name: ClassVar[str]
     earlier: ClassVar[Mapping[str, Any]] = {}
     """Values of fields that saved settings lack because the fields are newer than they are."""
+    gone: ClassVar[frozenset[str]] = frozenset()
+    """Fields of saved settings that are no more; what was fitted with them answers as it did."""
 
     def __post_init__(self) -> None:
         """Refuse values outside of the bounds of their fields."""
@@ -159,7 +161,8 @@ class Saved(Generic[E]):
             )
         kind = kinds[name]
         try:
-            return parse(kind, {**kind.earlier, **self.facts["parameters"]})
+            settings = {**kind.earlier, **self.facts["parameters"]}
+            return parse(kind, {key: settings[key] for key in settings if key not in kind.gone})
         except BadInput as error:
             raise BadInput(f"{self.manifest}: {error} {form.remedy}") from error
 

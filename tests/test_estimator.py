@@ -20,6 +20,7 @@ class Means(Estimator):
     noun: ClassVar[str] = "mean"
     name: ClassVar[str] = "means"
     earlier: ClassVar = {"dimensions": 1}
+    gone: ClassVar = frozenset({"weighted"})
     dimensions: Dimensions = 2
 
     def array_specs(self, sizes):
@@ -73,6 +74,11 @@ def test_a_setting_that_is_newer_than_the_directory_has_its_earlier_value(place)
     reseal(place, "mean.json", parameters={})
     with pytest.raises(BadInput, match=r"expected float64 of shape \(3, 1\)"):
         FittedMeans.load(place)
+
+
+def test_a_setting_that_is_no_more_is_left_out(place):
+    reseal(place, "mean.json", parameters={"dimensions": 2, "weighted": True})
+    assert FittedMeans.load(place).settings == Means(2)
 
 
 def test_a_setting_that_is_not_known_is_refused_with_the_manifest_named(place):

@@ -10,7 +10,6 @@ from scipy import sparse
 from ssi_core import cache, integrity, store
 from ssi_core.arrays import load_csr, save_csr
 from ssi_core.types import BadInput
-from ssi_core.verify import verify
 from tests.seals import reseal
 
 
@@ -135,16 +134,3 @@ def test_a_cache_that_others_can_write_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_CACHE", str(tmp_path / "file"))
     cache.remember("checked", "name", "fact")
     assert cache.recall("checked", "name") is None
-
-
-def test_verify_reads_all_of_it_anew(sealed, tmp_path, monkeypatch):
-    assert [(one.path, one.problem) for one in verify([tmp_path])] == [(sealed, None)]
-    # Nothing says that the file has changed but its bytes.
-    part = sealed / "weights.npy"
-    before = part.stat()
-    part.write_bytes(part.read_bytes()[:-1] + b"\x01")
-    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
-    seen = []
-    (found,) = verify([tmp_path], lambda share, what: seen.append(what))
-    assert "weights.npy" in found.problem
-    assert seen == [str(sealed)]

@@ -31,7 +31,7 @@ LINES = [
     {"estimator"},
     {"arrays"},
     {"parts"},
-    {"store", "resources", "store_listing", "verify"},
+    {"store", "resources"},
     {"integrity", "code", "extras", "pool", "bounds"},
     {"files", "held", "locks", "root", "strict", "threads"},
     {"types", "errors", "recorder", "private"},

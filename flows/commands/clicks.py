@@ -17,9 +17,9 @@ from ssi_core.command.verb import Outcome, settings, verb
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ssi_core.guests.live.searcher import Document
     from ssi_core.guests.off_policy.bootstrap import Estimate
     from ssi_core.guests.off_policy.documents_above import Above
-    from ssi_core.serving.live import Document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +55,9 @@ def match(given: MatchSettings) -> Outcome:
     matched at once, without training.
     """
     from ssi_core.command.text import plain_table
-    from ssi_core.serving.live import LiveSearcher
+    from ssi_core.guests.live.page import page_text
+    from ssi_core.guests.live.searcher import LiveSearcher
     from ssi_core.serving.nothing import nothing_found
-    from ssi_core.serving.page import page_text
 
     text = sys.stdin.read() if given.page == "-" else page_text(given.page, given.pages)
     searcher = LiveSearcher(searcher_of(given.model, given.index))
@@ -245,7 +245,7 @@ def _warn_of_own_log(model: str, clicks: Path) -> None:
     from flows.tracking import training_of
     from ssi_core import store
     from ssi_core.guests.click_logs.before import logs_of
-    from ssi_core.store_listing import list_store
+    from ssi_core.guests.upkeep.listing import list_store
 
     key = training_of(model).get("corpus")
     if not key:
@@ -276,7 +276,7 @@ def _cells(name: str, one: Estimate | None) -> list[str]:
 def _read_ads(path: Path) -> list[Document]:
     from ssi_core.corpus.tables.form import TableForm
     from ssi_core.guests.click_logs.texts import Listed, TextForm
-    from ssi_core.serving.live import Document
+    from ssi_core.guests.live.searcher import Document
 
     table = Listed(path, TextForm(), TableForm()).table()
     return [Document(*row) for row in table.select("id", "title", "text").iter_rows()]

@@ -99,9 +99,9 @@ def export_trec(given: ExportTrecSettings) -> Outcome:
     documents, and the queries of validation and test, under the ids of the run.
     """
     from flows import tracking
-    from ssi_core.evaluation.texts import write_texts
     from ssi_core.evaluation.trec import write_folds
     from ssi_core.files import writing
+    from ssi_core.guests.trec_run.texts import write_texts
     from ssi_core.tasks.task import open_task
 
     task = given.task

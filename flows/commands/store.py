@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from flows.storage.store_users import Entry
-    from ssi_core.store_listing import Stored
+    from ssi_core.guests.upkeep.listing import Stored
 
 _MOST_SHOWN = 5
 
@@ -53,9 +53,9 @@ def verify(given: VerifySettings) -> Outcome:
     removed or added is named, and the exit code is 3. Databases (added documents of services, runs
     of MLflow and of Prefect) are checked by SQLite; each row of added documents has a digest.
     """
-    from ssi_core.serving.changes import FILE, Changes
+    from ssi_core.guests.live.changes import FILE, Changes
+    from ssi_core.guests.upkeep.verify import verify as check
     from ssi_core.types import BadInput
-    from ssi_core.verify import verify as check
 
     wanted = given.directories or (environment.home(), environment.root() / "mlruns")
     with progress("verify") as on_progress:
@@ -95,7 +95,7 @@ def repair(given: RepairSettings) -> Outcome:
     The other rows are kept, and the ids of the dropped rows are listed: add these documents again.
     The damaged file stays beside the new one, as FILE.damaged. Stop the service first.
     """
-    from ssi_core.serving.changes import Changes
+    from ssi_core.guests.live.changes import Changes
     from ssi_core.store import locked
 
     with locked(given.file):

@@ -24,16 +24,15 @@ from flows.serve.guard import Guard, Heads, OwnHosts, problem
 from flows.serve.metrics import CONTENT_TYPE, Measured, Metrics
 from flows.serve.service import Served, Service
 from flows.serve.work import Work, parsed_by
-from ssi_core.serving.accents import meant
-from ssi_core.serving.changes import DamagedDocuments
+from ssi_core.guests.live.changes import DamagedDocuments
+from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.serving.explain import explain
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.popularity import counts_links
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
-from ssi_core.serving.unknown_words import unknown_words
+from ssi_core.serving.unknown_words import meant, unknown_words
 from ssi_core.serving.why import why
 from ssi_core.types import BadInput, Refused
 

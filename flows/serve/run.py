@@ -20,8 +20,8 @@ from flows.serve.service import Follower, Service
 from flows.servers.access import HOST
 from flows.servers.server import check_port
 from ssi_core import store
+from ssi_core.guests.live.changes import FILE, Changes
 from ssi_core.guests.summary.concepts import ConceptBase
-from ssi_core.serving.changes import FILE, Changes
 from ssi_core.serving.searcher import Searcher
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ssi_core.guests.live.changes import Changes
+from ssi_core.guests.live.searcher import Document, LiveSearcher
+from ssi_core.guests.monitoring.trial import try_model
 from ssi_core.models.choice.untrained import title as label_of
-from ssi_core.serving.changes import Changes
 from ssi_core.serving.examples import examples
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.related import related_in
 from ssi_core.serving.searcher import Searcher, open_searcher, shown
-from ssi_core.serving.trial import try_model
 from ssi_core.types import BadInput, Refused
 
 MOST_DOCUMENTS = 100_000

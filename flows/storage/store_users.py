@@ -12,7 +12,7 @@ from mlflow.entities import ViewType
 from flows import environment
 from flows.tracking.database import client, ready
 from ssi_core import store
-from ssi_core.store_listing import Stored, ancestors, list_store
+from ssi_core.guests.upkeep.listing import Stored, ancestors, list_store
 from ssi_core.types import BadInput, Refused
 
 _PATHS = {"task_path": "run", "corpus_path": "retraining run", "frozen_path": "retraining run"}

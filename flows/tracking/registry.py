@@ -150,7 +150,7 @@ def promote(
             version = str(_version(run_or_version, model).version)
         else:
             version = _register(run_or_version, model, why, tags or {})
-        from ssi_core.serving.trial import try_model
+        from ssi_core.guests.monitoring.trial import try_model
 
         # A service that follows the alias opens the index at once.
         try_model(searchable_directory(f"models:/{model}/{version}"))

@@ -97,8 +97,8 @@ def measured(run: str, frozen: str, corpus: str) -> Report:
     Known links of its queries are no candidates, and a corpus may know more than the one before.
     """
     from ssi_core.evaluation.evaluate import evaluate
+    from ssi_core.guests.monitoring.trial import try_model
     from ssi_core.models import load_model
-    from ssi_core.serving.trial import try_model
 
     parents = {"run": run, "frozen": store.read(Path(frozen)).key}
     parents |= {"corpus": store.read(Path(corpus)).key}

@@ -55,7 +55,6 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "data ingest sample": {"--documents": "--size"},
     "data ingest sample-mates": {"--documents": "--size"},
     "data ingest sample-clicks": {"--documents": "--size"},
-    "data ingest zipf": {"--documents": "--size"},
     "data ingest sample-query-log": {
         "--queries": "--size",
         "--judged": "--judged-count",

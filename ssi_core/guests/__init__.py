@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "models": {
+        "fusion": "ssi_core.guests.fusion.fusion:Fusion",
         "reranked": "ssi_core.guests.reranking.reranked:Reranked",
         "topic_model": "ssi_core.guests.clickthrough.topic_model:TopicModel",
         "translation_model": "ssi_core.guests.clickthrough.translation_model:TranslationModel",

@@ -38,10 +38,9 @@ MODELS: Registry[type[Model]] = Registry(
         "cl_lsi": f"{_HERE}.latent.cl_lsi:ClLsi",
         "multi_task": f"{_HERE}.bilinear.multi_task:MultiTask",
         "softmax": f"{_HERE}.latent.softmax:Softmax",
-        # Sums of two of these, and of the ranks of several.
+        # Sums of two of these.
         "mixture": f"{_HERE}.combined.mixture:Mixture",
         "residual": f"{_HERE}.combined.residual:Residual",  # Gao et al. 2021
-        "fusion": f"{_HERE}.combined.fusion:Fusion",  # Cormack, Clarke and Buettcher 2009
         # One of several, by validation.
         "best_of": f"{_HERE}.combined.best_of:BestOf",
         "untrained": f"{_HERE}.choice.untrained:Untrained",

@@ -1,4 +1,4 @@
-"""Data that is made up: an encyclopedia, query logs, and collections of any size."""
+"""Data that is made up: an encyclopedia, query logs, and a shop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ _HERE = "ssi_core.sample"
 
 REGISTRIES: Mapping[str, Mapping[str, str]] = {
     "sources": {
-        "zipf": f"{_HERE}.sources:Zipf",
         "sample": f"{_HERE}.sources:Sample",
         "sample-mates": f"{_HERE}.sources:SampleMates",
         "sample-clicks": f"{_HERE}.sources:SampleClicks",

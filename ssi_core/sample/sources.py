@@ -1,4 +1,4 @@
-"""Sources that are made up: the sample encyclopedia, a query log, a collection of any size."""
+"""Sources that are made up: the sample encyclopedia, a query log."""
 
 from __future__ import annotations
 
@@ -138,26 +138,6 @@ class SampleQueryLog(Source):
         le=1,
         description="Share of the concepts that queries express in other words",
     )
-    seed: int = SEED
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return the settings, all of which change what is written."""
-        return {"source": self.origin, **self.model_dump()}
-
-
-class Zipf(Source):
-    """Make a collection of any size, whose words and links are drawn by laws.
-
-    It shows what time, memory and disk a collection of your size takes. The texts say nothing:
-    words follow Zipf's law; lengths, links and their power law are those of an encyclopedia. With
-    1,800,000 documents it has the size of the corpus of Bai et al. (2010), and is made in minutes.
-    """
-
-    examples = ("ssi data ingest zipf --size 100000 --out corpus",)
-    origin = "zipf"
-    builder = "ssi_core.sample.zipf_collection:build"
-
-    documents: int = _number(10_000, 2, 100_000_000, "Number of documents to make", "--size")
     seed: int = SEED
 
     def identity(self) -> Mapping[str, Any]:

@@ -18,7 +18,6 @@ from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.scoring.scorer import scores_of_parts
 from ssi_core.scoring.two_stage import below, features, reorder, starts
 from ssi_core.scoring.vectors import TwoStage, Vectors, first_part, refuse_nan
-from ssi_core.serving.accents import with_accents
 from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
@@ -27,6 +26,7 @@ from ssi_core.serving.query_words import known, weights
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.serving.related_words import related_words
 from ssi_core.serving.snippets import NOTHING
+from ssi_core.serving.unknown_words import with_accents
 from ssi_core.strict import whole
 from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64, Texts, View

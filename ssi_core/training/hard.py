@@ -2,8 +2,7 @@
 
 The first order is that of the diagonal before it learns. Only training pairs are left out of it, as
 they are of every draw: to leave out held-out ones would tell which these are. So a document that
-is right, and that no training pair names, is drawn oftener than at random; the first ones of the
-order may be skipped for that.
+is right, and that no training pair names, is drawn oftener than at random.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ssi_core.scoring.vectors import Inner
 from ssi_core.types import Int32, Int64
 
 
-def with_hard(data: Data, words: int, *, depth: int, skip: int, threads: int = 1) -> Data:
+def with_hard(data: Data, words: int, *, depth: int, threads: int = 1) -> Data:
     """Return the data of a training with the documents that `sweep.draw_hard` draws from.
 
     Parameters
@@ -34,8 +33,6 @@ def with_hard(data: Data, words: int, *, depth: int, skip: int, threads: int = 1
         Width of that view.
     depth : int
         Documents of a query, at most; those that share no word with it are none of them.
-    skip : int
-        Documents before these that are left out.
     threads : int
         See `Scorer`.
     """
@@ -44,12 +41,12 @@ def with_hard(data: Data, words: int, *, depth: int, skip: int, threads: int = 1
     asked = np.unique(data.pairs[:, 0])
     counts = np.zeros(queries.shape[0], np.int64)
     lists = []
-    for rows in _blocks(asked, data.barred_indptr, depth + skip):
+    for rows in _blocks(asked, data.barred_indptr, depth):
         barred = [data.barred_indices[slice(*data.barred_indptr[q : q + 2])] for q in rows]
-        most = min(scorer.documents, depth + skip + max(map(len, barred)))
+        most = min(scorer.documents, depth + max(map(len, barred)))
         best, scores = scorer.best(Inner(queries[rows]), most)
         for q, never, found, score in zip(rows, barred, best, scores, strict=True):
-            kept = found[(score > 0) & ~np.isin(found, never)][skip : skip + depth]
+            kept = found[(score > 0) & ~np.isin(found, never)][:depth]
             counts[q] = len(kept)
             lists.append(kept)
     shown = np.concatenate(lists) if lists else np.empty(0, np.int32)

@@ -232,8 +232,7 @@ class Sgd:
         self._stepped = [
             Stepped.none_of(group.data, group.n_documents) for group in groups.values()
         ]
-        drawn = max(int(group.settings.negatives) for group in groups.values())
-        self._work = [_work(self.parameters.U.shape[1], words, drawn) for _ in range(threads)]
+        self._work = [_work(self.parameters.U.shape[1], words) for _ in range(threads)]
         first = self.groups[""].kernels
         if first.block and first.form == "low_rank":
             pools = _pools(self.groups[""], words, threads)
@@ -372,7 +371,7 @@ def _pools(group: Group, words: int, threads: int) -> list[Pool]:
     return [empty_pool(negatives, width, words, longest, frequent, kept) for _ in range(threads)]
 
 
-def _work(width: int, words: int, drawn: int) -> Work:
+def _work(width: int, words: int) -> Work:
     """Return scratch in cache lines of its own: another thread's would take them away."""
 
     def zeros(rows: int, columns: int) -> Any:
@@ -389,5 +388,4 @@ def _work(width: int, words: int, drawn: int) -> Work:
         zeros(1, words)[0],
         Csr(np.zeros(2, np.int64), zeros(1, words)[0].view(np.int32), zeros(1, words)[0]),
         zeros(1, width)[0],
-        zeros(1, 2 * drawn)[0].view(np.int64),
     )

@@ -314,7 +314,6 @@ SOURCES = {
     "wikiqa": wikiqa,
     "zzquerylog": zzquerylog,
     "dbpedia-entity": dbpedia_entity,
-    "zipf": partial(_made, "zipf", fields=("title", "text"), documents=300),
     "sample": partial(_made, "sample", fields=("title", "text"), documents=100),
     "sample-mates": partial(_made, "sample-mates", fields=("title", "text"), documents=100),
     "sample-clicks": sample_clicks,

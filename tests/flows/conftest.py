@@ -18,7 +18,7 @@ from flows.servers.processes import name_of
 from flows.tracking import models
 from flows.training.workers import Workers
 from ssi_core.command.verb import run
-from ssi_core.serving import trial
+from ssi_core.guests.monitoring import trial
 from tests.corpora import topical, write_corpus
 from tests.flows import direct, postgres
 from tests.flows.machine import ROW, TABLE, WORKERS, Machine
@@ -71,7 +71,7 @@ def own_root(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _trials_here(monkeypatch):
-    """Try models in this process; tests/serving/test_trial.py uses real processes."""
+    """Try models in this process; tests/guests/monitoring/test_trial.py uses real processes."""
     monkeypatch.setattr(trial, "subprocess", direct.Trials)
 
 

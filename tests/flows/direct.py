@@ -11,7 +11,7 @@ from prefect import Flow, Task
 from flows import evaluate, pipeline, retrain, steps, train
 from flows.tracking import models
 from flows.training.workers import InProcess
-from ssi_core.serving import trial
+from ssi_core.guests.monitoring import trial
 
 
 class Trials:

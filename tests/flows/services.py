@@ -10,7 +10,7 @@ import uvicorn
 from flows.serve.app import make_app
 from flows.serve.service import Service
 from flows.servers.server import free_port
-from ssi_core.serving.changes import Changes
+from ssi_core.guests.live.changes import Changes
 from ssi_core.serving.index import build_index
 from tests.serving.models import documents, random_models
 

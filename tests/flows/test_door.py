@@ -71,7 +71,7 @@ def test_an_edit_of_a_comment_finds_it_and_one_of_the_code_makes_another(
 def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
     own_root, project, ssi, monkeypatch
 ):
-    from ssi_core import store_listing
+    from ssi_core.guests.upkeep import listing
 
     corpus = ingest("wikipedia", [project / "dump.xml.bz2"], processes=1)
     tasks = [build_task(corpus.path, words=words) for words in (20, 30)]
@@ -90,9 +90,9 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
     code, value, _ = ssi("data", "store", "remove", tasks[0].path)
     assert (code, tasks[0].path.exists()) == (0, False)
     # After an upgrade the code that makes tasks is another.
-    digest = store_listing.digest_of_modules
+    digest = listing.digest_of_modules
     monkeypatch.setattr(
-        store_listing,
+        listing,
         "digest_of_modules",
         lambda names: digest(names) + ("'" * ("build" in names[0])),
     )
@@ -106,12 +106,12 @@ def test_the_store_lists_what_is_there_and_removes_what_is_of_no_use(
 
 def test_what_a_run_names_is_not_removed(own_root, project, ssi, monkeypatch):
     from flows.storage import store_users as users
-    from ssi_core import store_listing
+    from ssi_core.guests.upkeep import listing
 
     corpus = ingest("wikipedia", [project / "dump.xml.bz2"], processes=1)
     task = build_task(corpus.path, words=20)
     monkeypatch.setattr(users, "_named_by_runs", lambda: {task.path.resolve(): ["run", "run"]})
-    monkeypatch.setattr(store_listing, "digest_of_modules", lambda names: "another")
+    monkeypatch.setattr(listing, "digest_of_modules", lambda names: "another")
     assert ssi("data", "store", "remove")[1] == {"removed": []}
     code, value, _ = ssi("data", "store", "remove", task.path)
     assert code == 4

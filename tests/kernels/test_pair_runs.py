@@ -67,7 +67,7 @@ class Case:
 
     def sweep(self, steps, settings):
         totals, state = np.zeros(4), np.array([9], np.uint64)
-        scratch = _work(padded(WORDS), WORDS, 2)
+        scratch = _work(padded(WORDS), WORDS)
         turn = Turn(
             self.parameters, self.data, scratch, DOCUMENTS, state, settings, totals, self.marks
         )

@@ -133,7 +133,7 @@ def pair_weight(form, W, pattern, s, t):
 
 def work():
     """Return the scratch of a training, so that a sweep is compiled once for both."""
-    return _work(padded(N), WORDS, 2)
+    return _work(padded(N), WORDS)
 
 
 def swept(group, p, data, documents, seed, settings, steps, scratch=None):

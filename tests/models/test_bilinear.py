@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import json
 import weakref
 
 import numpy as np
@@ -24,6 +25,7 @@ from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
 from ssi_core.views.text_view import TextView
 from ssi_core.views.vocabulary import Vocabulary
+from tests.seals import reseal
 from tests.training.as_well import assert_two_threads_learn_as_well
 
 pytestmark = pytest.mark.trains
@@ -493,25 +495,16 @@ def test_float16_is_refused_where_it_means_nothing_or_cannot_be_read(task, monke
         dataclasses.replace(SMALL, storage="float16").fit(task, np.random.default_rng(0))
 
 
-def test_several_documents_of_a_pair_are_learnt_from_together(task):
-    model = dataclasses.replace(SMALL, negatives_per_positive=5)
-    fit = model.fit(task, np.random.default_rng(0))
-    plain = SMALL.fit(task, np.random.default_rng(0))
-    assert fit.facts["triples"] % 500 == 0
-    assert not np.array_equal(fit.arrays["U"], plain.arrays["U"])
-    validator = Validator(task, "valid", 500)
-    start = dataclasses.replace(SMALL, rates=(1e-9,), budget=500).fit(
-        task, np.random.default_rng(0)
+def test_a_saved_model_with_settings_that_are_no_more_is_read(task, tmp_path):
+    fit = dataclasses.replace(SMALL, budget=500).fit(task, np.random.default_rng(0))
+    fit.save(tmp_path)
+    parameters = json.loads((tmp_path / "model.json").read_text())["parameters"]
+    reseal(
+        tmp_path,
+        "model.json",
+        parameters=parameters | {"negatives_per_positive": 1, "hard_skip": 0},
     )
-    assert validator.rank_loss(fit) < validator.rank_loss(start)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"negatives": 2}, {"warp": True}, {"adagrad": True}, {"form": "zero"}], ids=str
-)
-def test_several_documents_of_a_pair_refuse_other_ways_to_choose_or_step(changes):
-    with pytest.raises(ValueError, match=r"negatives_per_positive=5 with .*: expected"):
-        Bilinear(negatives_per_positive=5, **changes)
+    assert load_model(tmp_path).model == fit.model
 
 
 @pytest.mark.parametrize("stop_by", ["rank_loss", "map"])

@@ -119,8 +119,7 @@ def test_float16_learns_in_blocks(task):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"adagrad": True}, {"form": "zero"}, {"negatives_per_positive": 2, "negatives": 1,
-     "warp": False}, {"against": "shown"}],
+    [{"adagrad": True}, {"form": "zero"}, {"against": "shown"}],
     ids=lambda changes: next(iter(changes)),
 )  # fmt: skip
 def test_blocks_are_refused_where_documents_cannot_be_shared(changes):

@@ -29,7 +29,7 @@ def kinds(hint):
             yield from kinds(option)
 
 
-ZERO_IS_A_NUMBER = {"decays", "hard_skip"}
+ZERO_IS_A_NUMBER = {"decays"}
 
 
 def absurd(name):

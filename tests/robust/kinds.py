@@ -29,6 +29,8 @@ from ssi_core.guests.codes.sources import read_labelled
 from ssi_core.guests.export import encoder, search_bm25s
 from ssi_core.guests.export.documents import of_index
 from ssi_core.guests.export.exporting import Settings, export_model
+from ssi_core.guests.live.changes import Changes
+from ssi_core.guests.live.searcher import Document
 from ssi_core.guests.profiles.model import ProfileModel
 from ssi_core.guests.profiles.profiler import Profiler
 from ssi_core.guests.reranking.lambdamart import LambdaMart
@@ -39,9 +41,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.choice import trials
 from ssi_core.registry import TARGETS
 from ssi_core.selection.rounds import Step
-from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document
 from ssi_core.serving.searcher import texts_of
 from ssi_core.tasks.counted import TextPart, _read, count_part
 from ssi_core.tasks.frozen import freeze, open_frozen

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from ssi_core.serving.changes import FILE, Changes
-from ssi_core.serving.live import Document
+from ssi_core.guests.live.changes import FILE, Changes
+from ssi_core.guests.live.searcher import Document
 from ssi_core.types import BadInput, Refused
 from tests.robust.kinds import KINDS, Made
 from tests.robust.tally import FLIPS as TABLE

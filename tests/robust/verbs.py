@@ -17,7 +17,7 @@ from flows.tracking import models
 from ssi_core.command.fields import parameters
 from ssi_core.corpus.sources import SOURCES, source_named
 from ssi_core.guests.feeds.writing import atom, rss
-from ssi_core.serving.changes import Changes, Document
+from ssi_core.guests.live.changes import Changes, Document
 from tests.face import made_sources
 from tests.flows import roots
 from tests.guests.click_logs import logs

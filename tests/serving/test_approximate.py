@@ -10,7 +10,6 @@ from ssi_core.serving import candidates as module
 from ssi_core.serving.approximate import approximate
 from ssi_core.serving.candidates import PartScores
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
 from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
 from ssi_core.types import Refused
@@ -94,19 +93,6 @@ def test_more_are_looked_at_where_more_are_asked_for(exact, tmp_path, monkeypatc
     monkeypatch.setattr(module, "_BY_WORDS", 2)
     found = approximate(exact, tmp_path, 0)
     assert [len(answer.hits) for answer in found.search(QUERIES, 300)] == [300] * len(QUERIES)
-
-
-def test_documents_come_and_go(exact, tmp_path):
-    live = LiveSearcher(approximate(exact, tmp_path, 0.9))
-    new = Document("n", "New", "moon moon planet")
-    query = "moon planet"
-    best = live.search([query], 3)[0].hits[0]
-    changed = live.put([new]).drop([best.id])
-    ids = [hit.id for hit in changed.search([query], 400)[0].hits]
-    assert "n" in ids
-    assert best.id not in ids
-    assert len(ids) == len(TEXTS)
-    assert changed.recall == live.recall
 
 
 def test_what_finds_them_is_made_once_and_kept(exact, tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ from ssi_core.face.index import Index
 from ssi_core.models.bm25f import Bm25F, settings_of
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.fields import names_of_task
@@ -116,18 +115,6 @@ def test_an_index_of_a_task_names_the_fields_too(task, tmp_path):
         for place in ("with", "without")
     }
     assert found == {"with": ("anchors",), "without": ()}
-
-
-def test_an_added_document_names_its_fields(index):
-    known = {"title": 1001, "text": 4001, "url": 3001, "headings": 2001}
-    new = Document(
-        "n", word(known["title"]), f"On {word(known['text'])}",
-        f"https://a.org/{word(known['url'])}", f"Of {word(known['headings'])}",
-    )  # fmt: skip
-    live = LiveSearcher(index._searcher).put([new])
-    for field, number in known.items():
-        fields = {hit.id: hit.fields for hit in live.search([word(number)])[0].hits}
-        assert fields == {"n": (field,), "d1": (field,)}
 
 
 def naive_shares(documents, row, term, settings):

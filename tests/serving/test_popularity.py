@@ -17,7 +17,6 @@ from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
 from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
-from tests.flows.services import Registry, answering, service
 
 B = 0.25
 COUNTED, WORDS = {"model": "in_degree"}, {"model": "bm25"}
@@ -108,22 +107,6 @@ def test_python_leaves_it_out_of_a_search_and_of_an_explanation(task, searcher, 
     for ask in (words.search, lambda text, **k: words.explain(text, hit.id, **k)):
         with pytest.raises(BadInput, match="no term of popularity"):
             ask(TEXT, popularity=False)
-
-
-def test_the_service_says_whether_a_model_has_it(task, searcher, tmp_path):
-    for name, one in (("links", searcher), ("words", searcher_of(Bm25(), task, tmp_path / "w"))):
-        one.fitted.save(tmp_path / name / "model")
-        build_index(one.fitted, task.documents, tmp_path / name / "index", parents={})
-    places = Registry(links=tmp_path / "links", words=tmp_path / "words")
-    with answering(service(tmp_path / "documents.db", places, "links", "words")) as client:
-        states = client.get("/healthz").json()["models"]
-        assert [state["popularity"] for state in states] == [True, False]
-        asked = {"q": TEXT, "popularity": "false"}
-        hits = client.get("/search", params=asked).json()["results"]
-        assert [hit["id"] for hit in hits] == best(searcher.search([TEXT], popularity=False))[0]
-        explained = client.get("/explain", params={**asked, "document": hits[0]["id"]}).json()
-        assert explained["score"] == pytest.approx(hits[0]["score"], rel=1e-4)
-        assert client.get("/search", params={**asked, "model": "auxiliary"}).status_code == 422
 
 
 def test_the_command_shows_it_and_turns_it_off(task, tmp_path, capsys):

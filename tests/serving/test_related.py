@@ -3,8 +3,6 @@
 import pytest
 
 from ssi_core.serving.index import build_index
-from ssi_core.serving.live import Document, LiveSearcher
-from ssi_core.serving.nothing import NO_OTHER
 from ssi_core.serving.related import open_related, related_documents
 from ssi_core.types import BadInput
 from tests.serving.models import TEXTS, documents, random_models, write_parts
@@ -42,14 +40,6 @@ def test_the_document_is_the_query_and_no_result(place, name):
     assert [hit.snippet for hit in found.hits] == [TEXTS[int(hit.id[1:])] for hit in found.hits]
 
 
-def test_a_document_like_no_other_is_told_so(place):
-    live = LiveSearcher(open_related(place, place / "index"))
-    alone = live.drop([f"d{row}" for row in range(1, len(TEXTS))])
-
-    found = related_documents(alone, "d0")
-    assert (found.hits, found.reason) == ((), NO_OTHER)
-
-
 def test_without_a_model_of_related_documents_the_model_itself_answers(place, tmp_path):
     alone = write(TFIDF, tmp_path / "alone")
     assert open_related(alone).fitted.model == TFIDF.model
@@ -59,38 +49,15 @@ def test_without_a_model_of_related_documents_the_model_itself_answers(place, tm
 
 
 def test_documents_that_are_not_there_are_answered_with_titles_near_them(place):
-    live = LiveSearcher(open_related(place))
-    for searcher in (open_related(place), live):
-        with pytest.raises(BadInput, match=r"'automobil'\. Titles near it: 'Automobile'\."):
-            related_documents(searcher, "automobil")
-    with pytest.raises(BadInput, match=r"'Automobile'\. A search lists titles"):
-        related_documents(live.drop(["d1"]), "Automobile")
+    searcher = open_related(place)
+    with pytest.raises(BadInput, match=r"'automobil'\. Titles near it: 'Automobile'\."):
+        related_documents(searcher, "automobil")
     for title in ("Car", "Rocket car"):  # what is said can be typed
         with pytest.raises(BadInput, match=f"'{title}'"):
-            related_documents(live, title.lower())
-        assert related_documents(live, title).hits
+            related_documents(searcher, title.lower())
+        assert related_documents(searcher, title).hits
 
 
 def test_an_index_without_texts_says_so(tmp_path):
     with pytest.raises(BadInput, match="without the texts"):
         related_documents(open_related(write(TFIDF, tmp_path / "bare", texts=False)), "d1")
-
-
-def test_added_documents_are_related_like_any_other(place):
-    live = LiveSearcher(open_related(place))
-    copy = live.put([Document("n", "New", TEXTS[1])]).drop(["d3"])
-    indexed, added = (related_documents(copy, name, 9).hits for name in ("d1", "n"))
-    assert {hit.id for hit in indexed} == {"d0", "d2", "d4", "d5", "n"}
-    assert {hit.id for hit in added} == {"d0", "d1", "d2", "d4", "d5"}
-    # The two have one text.
-    scores = [{hit.id: hit.score for hit in hits} for hits in (indexed, added)]
-    assert scores[0]["d0"] == scores[1]["d0"]
-    replaced = live.put([Document("d1", "Moon rocket", TEXTS[2])])
-    expected = {hit.id: hit.score for hit in related_documents(replaced, "d2", 9).hits}
-    found = {hit.id: hit.score for hit in related_documents(replaced, "d1", 9).hits}
-    shared = found.keys() & expected.keys()
-    assert len(shared) == 4
-    assert {id: found[id] for id in shared} == {id: expected[id] for id in shared}
-    assert related_documents(replaced, "Moon rocket", 9).hits == tuple(
-        related_documents(replaced, "d1", 9).hits
-    )

@@ -9,7 +9,6 @@ from ssi_core.serving import examples as examples_module
 from ssi_core.serving.examples import examples
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.related_words import LEAST, MOST, related_words
 from ssi_core.serving.searcher import Searcher, texts_of
 from tests.serving.models import TEXTS, TITLES, documents, random_models, write_parts
@@ -76,19 +75,6 @@ def test_a_search_marks_related_words_where_it_is_asked_to(tmp_path):
         words = {hit.snippet[start:end] for start, end in hit.related}
         assert words.isdisjoint({"car"})
         assert not set(hit.related) & set(hit.marks)
-
-
-def test_a_snippet_without_a_word_of_the_query_is_that_with_related_words(tmp_path):
-    live = LiveSearcher(searcher(MODELS[-1], tmp_path))
-    filler = "nobody is on it. " * 60
-    related = {
-        h.snippet[a:b] for h in live.search(["car"], 6, related=True)[0].hits for a, b in h.related
-    }
-    live = live.put([Document("n", "New", f"{filler}{' and '.join(sorted(related))}. {filler}")])
-    hit = next(hit for hit in live.search(["car"], 9, related=True)[0].hits if hit.id == "n")
-    assert hit.related
-    assert not hit.marks
-    assert {hit.snippet[a:b] for a, b in hit.related} <= related
 
 
 def test_examples_are_titles_that_the_model_reads_the_most_linked_first(tmp_path):

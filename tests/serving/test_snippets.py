@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.serving.changes import Changes
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.passages import LONGEST, Passages, write_passages
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.searcher import Searcher, shown
@@ -158,23 +156,6 @@ def test_all_fields_can_be_read_as_models_read_them(tmp_path):
         assert (whole["headings"], whole["url"]) == ("", ["", "a/b", ""][row])
     assert kept.whole(2)["title"] == f"{TITLES[2]}\nOld name\nOld name"
     assert (kept[2].title, kept[1].anchors) == (f"{TITLES[2]}\nOld name", "boat")
-
-
-def test_a_document_that_was_added_shows_its_own(tmp_path):
-    added = [
-        Document("n", "New", "A moon. " + "car " * 3, "https://example.org/new"),
-        Document("d0", "Car", "Another car."),
-    ]
-    changes = Changes(tmp_path / "documents.db")
-    changes.put(added)
-    live = LiveSearcher(searcher(tmp_path, texts=write_parts(tmp_path / "texts", TEXTS, URLS))).put(
-        changes.read()[0]
-    )
-    live = live.put([Document("m", "More", "moon")]).drop(["m"])
-    hits = {hit.id: hit for hit in live.search(["car"], 9)[0].hits}
-    assert (hits["n"].url, hits["n"].snippet) == ("https://example.org/new", "A moon. car car car")
-    assert (hits["d0"].url, hits["d0"].snippet) == (None, "Another car.")
-    assert hits["d4"].snippet == TEXTS[4]
 
 
 @pytest.mark.hostile("resealed directories")

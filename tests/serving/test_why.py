@@ -4,17 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.searcher import Searcher
-from ssi_core.serving.why import _with, why
-from ssi_core.text.tokenizer import tokenize
+from ssi_core.serving.why import why
 from ssi_core.types import BadInput
-from tests.serving.models import TEXTS, TITLES, WORDS, documents, random_models, write_parts
+from tests.serving.models import TEXTS, WORDS, documents, random_models, write_parts
 
 MODELS = [
     fitted
@@ -28,7 +24,6 @@ def searchers(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         # No text is short, so what results show of one is not what is read again.
         patch.setattr("ssi_core.serving.passages.LONGEST", 9)
-        patch.setattr("ssi_core.serving.live.LONGEST", 9)
         yield _searchers(tmp_path_factory.mktemp("why"))
 
 
@@ -76,17 +71,6 @@ def test_a_document_that_is_there_has_no_gap_and_needs_no_change(searchers):
     assert (found.rank, found.gap, found.holding, found.change) == (1, 0.0, (), None)
 
 
-def test_a_document_behind_one_of_its_own_score_is_not_there_yet(searchers):
-    same = [Document(id, id, "rocket rocket") for id in ("one", "two")]
-    found = why(LiveSearcher(searchers[0]).put(same), "rocket moon", "two", 1)
-
-    assert (found.rank, found.above, found.gap) == (2, "one", 0.0)
-    assert found.lines()[:2] == [
-        f"two: place 2, score {found.score:.4f}.",
-        f"one in place 1 has a score of {found.score:.4f}.",
-    ]
-
-
 def test_fewer_documents_than_places_are_not_said_to_fill_them(searchers):
     found = why(searchers[0], "planet", "Automobile", 10)
 
@@ -98,45 +82,6 @@ def test_a_document_without_a_word_of_the_query_has_no_rank(searchers):
 
     assert (found.rank, found.score, found.missing) == (None, 0.0, ("planet",))
     assert found.change is None  # the only word of the query is all of the query
-
-
-@given(
-    number=st.integers(0, len(MODELS) - 1),
-    words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
-    row=st.integers(0, len(TEXTS) - 1),
-    k=st.integers(1, 4),
-)
-def test_a_proposed_change_reaches_its_rank_when_it_is_made(searchers, number, words, row, k):
-    searcher, query = searchers[number], " ".join(words)
-    found = why(searcher, query, f"d{row}", k)
-
-    assert found.rank == rank(searcher, query, f"d{row}")
-    if found.change is None:
-        return
-    assert found.rank is None or found.rank > k
-    assert len(found.change.words) <= 3
-    assert not set(tokenize(query)) <= set(found.change.words)
-    # Vectors of three numbers relate words by chance alone, and few by more than it is expected to.
-    assert set(found.change.words) <= set(tokenize(query)) | _above_chance(searcher.fitted, query)
-    fields = {"title": TITLES[row], "headings": "", "text": TEXTS[row]}
-    changed = _with(fields, found.change.field, found.change.words)
-    live = LiveSearcher(searcher).put([Document(f"d{row}", **changed)])
-    assert rank(live, query, f"d{row}") <= found.change.rank <= k
-
-
-def test_a_document_that_was_added_is_asked_about_like_others(searchers):
-    live = LiveSearcher(searchers[0]).put([Document("new", "New", "rocket road road road")])
-
-    assert why(live, "rocket moon", "New", 1).rank == rank(live, "rocket moon", "new")
-    same = [Document(f"d{row}", TITLES[row], text) for row, text in enumerate(TEXTS)]
-    for row in range(len(TEXTS)):
-        before = why(searchers[0], "wheel engine moon", f"d{row}", 1)
-        assert (
-            why(
-                LiveSearcher(searchers[0]).put([same[row]]), "wheel engine moon", f"d{row}", 1
-            ).change
-            == before.change
-        )
 
 
 def test_an_approximate_search_is_asked_exactly(searchers):

@@ -131,7 +131,7 @@ def fit(given: FitSettings) -> Outcome:
 def _fit_on_pairs(
     train: Path, valid: Path | None, ranker: str, values: dict[str, Any], out: Path
 ) -> Outcome:
-    from ssi_core.guests.reranking.letor import read_letor
+    from ssi_core.guests.reranking.letor import read_sides
     from ssi_core.guests.reranking.rankers import reranker_named
 
     test: Path | None = None
@@ -143,8 +143,7 @@ def _fit_on_pairs(
     others = (valid, test if test is not None and test.exists() else None)
     paths = [train, *(one for one in others if one is not None)]
     with progress("read") as on_progress:
-        sides = {path: read_letor(path, on_progress) for path in dict.fromkeys(paths)}
-    _require_apart(paths, sides)
+        sides = read_sides(paths, on_progress)
     pairs = sides[train]
     with progress("fit"):
         fitted = chosen.fit(pairs, None if valid is None else sides[valid])
@@ -165,20 +164,6 @@ def _fit_on_pairs(
             show_measures(console, value["measures"], sides[test])
 
     return Outcome(value, show)
-
-
-def _require_apart(paths: Sequence[Path], sides: Mapping[Path, PairFeatures]) -> None:
-    """Refuse queries that are on two sides: what was learned or chosen on them measures nothing."""
-    from ssi_core.types import BadInput
-
-    seen: dict[str, Path] = {}
-    for path in paths:
-        for query in sides[path].queries:
-            if query in seen:
-                raise BadInput(
-                    f"{path}: query {query} is in {seen[query]}, too. Give each query one side."
-                )
-        seen |= dict.fromkeys(sides[path].queries, path)
 
 
 def _fit_on_task(

@@ -73,6 +73,28 @@ def read_letor(path: str | Path, progress: Progress | None = None) -> PairFeatur
     return _parse(lines(), str(path))
 
 
+def read_sides(paths: Sequence[Path], progress: Progress | None = None) -> dict[Path, PairFeatures]:
+    """Read files, each a side; `BadInput` where two have a query, of which a measure says nothing.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files, or one file twice, all of whose queries are then on two sides.
+    progress : Progress, optional
+        Told the share of each file that is read.
+    """
+    sides = {path: read_letor(path, progress) for path in dict.fromkeys(paths)}
+    seen: dict[str, Path] = {}
+    for path in paths:
+        for query in sides[path].queries:
+            if query in seen:
+                raise BadInput(
+                    f"{path}: query {query} is in {seen[query]}, too. Give each query one side."
+                )
+        seen |= dict.fromkeys(sides[path].queries, path)
+    return sides
+
+
 def read_folds(path: str | Path, progress: Progress | None = None) -> tuple[Fold, ...]:
     """Read LETOR's folds: ``FoldN/{train,vali,test}.txt`` in a folder or an archive (tar.xz).
 

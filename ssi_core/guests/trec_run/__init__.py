@@ -1,1 +1,1 @@
-"""Rankings of other systems, read from files, as rows beside the models of a table."""
+"""Rankings of other systems as rows beside the models of a table, and texts for them to rank."""

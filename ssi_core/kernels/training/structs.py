@@ -87,10 +87,9 @@ class Work(NamedTuple):
     ``query`` (N,), ``documents`` (2, N), ``spread`` (words,), ``dots`` (2,). For `pair_forms`:
     ``held`` int64 (1,), the query; ``words`` (words of W's view,), zeros. For `adagrad`: ``words``,
     and ``row``, a `sparse.Csr` of one row that has room for all words. For the form "per_document":
-    ``direction`` (N,). For `several`: ``direction``, and ``violating`` int64, a place for each d-.
-    For `block`: ``direction``, ``words`` (words of the diagonal's view,), zeros, and ``pool``, a
-    `pooled.Pool`. For `pair_runs` N is the number of words of documents: ``query``, ``documents``
-    and ``direction``.
+    ``direction`` (N,). For `block`: ``direction``, ``words`` (words of the diagonal's view,),
+    zeros, and ``pool``, a `pooled.Pool`. For `pair_runs` N is the number of words of documents:
+    ``query``, ``documents`` and ``direction``.
     """
 
     query: Any
@@ -101,7 +100,6 @@ class Work(NamedTuple):
     words: Any = None
     row: Any = None
     direction: Any = None
-    violating: Any = None
     pool: Any = None
 
 

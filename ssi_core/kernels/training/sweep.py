@@ -20,7 +20,6 @@ from ssi_core.kernels.training.block import sweep_in_blocks
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.training.pair_runs import sweep_in_runs
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.several import sweep_with
 from ssi_core.kernels.training.structs import Data, Parameters, Settings, Turn, Work
 from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.kernels.training.turns import Taker, begin
@@ -81,9 +80,6 @@ class Group(NamedTuple):
     second : bool
         Of a group of the form "per_document": both objectives have the map of queries U and the
         diagonal; the documents of the second have the map ``parameters.second``.
-    several : bool
-        Of a group of the form "low_rank": all of ``settings.negatives`` documents d- are drawn, and
-        stepped against together (`several`).
     block : bool
         Of a group of the form "low_rank" whose draw is one for all queries: pairs share the
         documents d- of their block (`block`). Of a group of a form of `pair_runs`, with any draw:
@@ -94,7 +90,6 @@ class Group(NamedTuple):
     diagonal: str
     draw: Callable[..., Any] = draw_negative
     second: bool = False
-    several: bool = False
     block: bool = False
 
 
@@ -116,8 +111,6 @@ def kernel_of(group: Group) -> Callable[..., None]:
         return sweep_in_runs(group.form, group.diagonal, group.draw)
     if group.block:
         return sweep_in_blocks(group.diagonal, weighted=group.draw is draw_weighted)
-    if group.several:
-        return sweep_with(group.diagonal, group.draw)
     form_query, form_document, form_step = FORMS[group.form]
     diagonal_query, diagonal_document, diagonal_step, diagonal_clear = DIAGONALS[group.diagonal]
     draw, second = group.draw, group.second

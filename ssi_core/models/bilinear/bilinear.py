@@ -6,13 +6,12 @@ Trained on preferences (q, d+, d-) with the margin ranking loss
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from ssi_core.bounds import Positive, Tries, Values, Weight
+from ssi_core.bounds import Positive, Values, Weight
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.pooled import pool_bytes
 from ssi_core.models.base import FitOptions, fitted
@@ -54,10 +53,6 @@ class Bilinear(LowRank):
         nearest after each step, in half of the memory and of the disk, and 1.2 to 1.5 times the
         triples a second. All sums are float32. Choose it where memory or time ends a training: the
         same triples gave the same rank loss or a slightly higher one.
-    negatives_per_positive : int
-        Documents d- that are drawn for a pair (q, d+) and stepped against together, by the sum of
-        their hinges: ``U q`` and ``V d+`` are computed and changed once for all of them. Each is a
-        triple of the budget. Not with ``negatives``, which tries several for one triple.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.training.adagrad`); ``rates`` are
         then about the size of the first step of an entry of U and V.
@@ -79,10 +74,10 @@ class Bilinear(LowRank):
     """
 
     name: ClassVar[str] = "bilinear"
+    gone: ClassVar[frozenset[str]] = LowRank.gone | {"negatives_per_positive"}
     form: Literal["zero", "low_rank"] = "low_rank"
     length: Positive | Values[Positive] | None = None
     storage: Literal["float32", "float16"] = "float32"
-    negatives_per_positive: Tries = 1
     adagrad: bool = False
     step: Literal["triple", "block"] = "triple"
     lsi_weight: Weight | Literal["typed"] = 0.0
@@ -107,20 +102,12 @@ class Bilinear(LowRank):
                 f"learn_first={self.learn_first!r} with lsi_weight={self.lsi_weight!r}: a training "
                 "has one start; expected lsi_weight=0"
             )
-        plain = {"adagrad": False, "form": "low_rank"}
-        if self.negatives_per_positive > 1:
-            self._only_with("negatives_per_positive", 1, {"negatives": 1, "warp": False, **plain})
-        if self.step == "block":
-            others = {"negatives_per_positive": 1, "against": "random"}
-            self._only_with("step", "triple", {**others, **plain})
-
-    def _only_with(self, name: str, usual: object, others: Mapping[str, object]) -> None:
-        """Refuse a setting together with others that it does not work with."""
-        for other, expected in others.items():
-            if (came := getattr(self, other)) != expected:
+        shared = {"against": "random", "adagrad": False, "form": "low_rank"}
+        for name, expected in shared.items() if self.step == "block" else ():
+            if (came := getattr(self, name)) != expected:
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} with {other}={came!r}: "
-                    f"expected {other}={expected!r}, or {name}={usual!r}"
+                    f"step='block' with {name}={came!r}: "
+                    f"expected {name}={expected!r}, or step='triple'"
                 )
 
     def before(self, task: Task, rng: np.random.Generator, options: FitOptions) -> Before:

@@ -90,7 +90,6 @@ class LowRank(Trained):
     form = "low_rank"
     length = cast("float | tuple[float, ...] | None", None)
     storage = "float32"
-    negatives_per_positive = 1
     adagrad = False
     step = "triple"
     lsi_weight = cast("float | str", 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,6 @@ from ssi_core.bounds import (
     Rate,
     RateOrNone,
     Share,
-    Times,
     Tries,
     Triples,
     Values,
@@ -74,9 +73,8 @@ class Trained(Model):
         any document.
     hard_share : float or list of float
         With "first_stage": the share; of several values validation chooses.
-    hard_depth, hard_skip : int
-        With "first_stage": so many documents are drawn from, and so many before them left out, for
-        what comes first may be right without a pair that says so.
+    hard_depth : int
+        With "first_stage": so many documents are drawn from.
     negatives_power : float or list of float
         d- is drawn by ``(1 + n)^power``, where n training pairs lead to it; 0: uniformly. What is
         linked to often is then no better than what is not, all else being equal: the score learns
@@ -115,6 +113,7 @@ class Trained(Model):
         on the training.
     """
 
+    gone: ClassVar[frozenset[str]] = frozenset({"hard_skip"})
     diagonal: Literal["none", "identity", "alpha", "learned"] = "identity"
     alpha: Weight | Values[Weight] = 1.0
     alpha_rate: RateOrNone = 0.0
@@ -128,7 +127,6 @@ class Trained(Model):
     against: Literal["random", "shown", "first_stage"] = "random"
     hard_share: Share | Values[Share] = 0.5
     hard_depth: Count = 60
-    hard_skip: Times = 0
     negatives_power: Weight | Values[Weight] = 0.0
     warp: bool = False
     epoch: Triples | Literal["passes"] = 50_000

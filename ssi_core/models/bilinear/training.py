@@ -128,9 +128,8 @@ class Training(Generic[T]):
             if task is not self.task:
                 return with_share(data, 0)
             if self._hard is None:
-                depth, skip = model.hard_depth, model.hard_skip
                 self._hard = with_hard(
-                    data, self.words, depth=depth, skip=skip, threads=self._threads
+                    data, self.words, depth=model.hard_depth, threads=self._threads
                 )
             return with_share(self._hard, settings[SHARE])
         if not any(several(self.model.negatives_power)):
@@ -261,9 +260,6 @@ class MapTraining(Training["LowRank"]):
                 both = Squares(squares[query], squares[document], np.float32(N))
                 parameters = parameters._replace(squares=both)
             numbers = self.numbers({**settings, "rate": settings["rate"] * first.weight})
-            several_at_once = model.negatives_per_positive > 1
-            if several_at_once:
-                numbers = numbers._replace(negatives=np.int64(model.negatives_per_positive))
             if diagonal == "alpha":
                 of_alpha = np.float32(numbers.diagonal_rate * np.float32(first.weight))
                 numbers = numbers._replace(diagonal_rate=of_alpha)
@@ -272,7 +268,7 @@ class MapTraining(Training["LowRank"]):
                 numbers = numbers._replace(second=np.float32(one.weight))
             groups[first.task] = Group(
                 self.kernels(form, diagonal)._replace(
-                    second=bool(second), several=several_at_once, block=model.step == "block"
+                    second=bool(second), block=model.step == "block"
                 ),
                 parameters,
                 self.drawn(self._tasks[first.task], self._read[first.task], settings),

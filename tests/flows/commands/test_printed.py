@@ -14,10 +14,10 @@ from flows.commands import demo, store
 from flows.storage.store_users import Entry
 from ssi_core.command import data, hits, measures, neighbours
 from ssi_core.command.named_values import pairs_of
+from ssi_core.guests.upkeep.listing import Stored
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.searcher import Answer
 from ssi_core.serving.summaries import Quoted, Summary
-from ssi_core.store_listing import Stored
 from ssi_core.types import Report
 
 

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from flows.commands import store
 from flows.storage.store_users import Entry
-from ssi_core.serving.changes import Changes
-from ssi_core.serving.live import Document
+from ssi_core.guests.live.changes import Changes
+from ssi_core.guests.live.searcher import Document
+from ssi_core.guests.upkeep.listing import Stored
 from ssi_core.store import locked
-from ssi_core.store_listing import Stored
 
 
 def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):

@@ -17,7 +17,7 @@ from flows.serve import app as module
 from flows.serve.guard import Guard
 from flows.serve.run import documents_of
 from flows.serve.service import Service
-from ssi_core.serving.changes import Changes
+from ssi_core.guests.live.changes import Changes
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Searcher, open_searcher
 from ssi_core.serving.why import why
@@ -347,7 +347,7 @@ def test_a_full_disk_changes_nothing(models, tmp_path, monkeypatch):
     def full(self, documents):
         raise Refused("no space is left on its disk")
 
-    monkeypatch.setattr("ssi_core.serving.changes.Changes.put", full)
+    monkeypatch.setattr("ssi_core.guests.live.changes.Changes.put", full)
     own = service(tmp_path / "documents.db", Registry(**models), "tfidf")
     with answering(own) as client:
         answer = client.post("/documents", json={"documents": [NEW]})

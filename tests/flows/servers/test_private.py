@@ -7,7 +7,7 @@ import pytest
 from flows import environment, tracking
 from flows.servers import access, migration
 from flows.storage import sqlite
-from ssi_core.serving.changes import Changes
+from ssi_core.guests.live.changes import Changes
 
 pytestmark = pytest.mark.hostile("folders")
 

@@ -20,7 +20,7 @@ from flows.servers import database_lock
 from flows.storage import backup, relocation, restore, sqlite
 from flows.tracking import registry
 from ssi_core import locks, store
-from ssi_core.serving import trial
+from ssi_core.guests.monitoring import trial
 from ssi_core.types import BadInput, Refused
 from tests.flows import direct, roots
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.guests.reranking.base import FittedReranker
 from ssi_core.guests.reranking.first_stage import features_of
 from ssi_core.models import MODELS, load_model
@@ -13,7 +14,6 @@ from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain, explain_pair
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import ssi_core as ssi
+from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.guests.summary.answers import NO_TEXTS, summarised
 from ssi_core.guests.summary.summariser import Summariser
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Answer
 from ssi_core.types import BadInput
 from tests.guests.summary import made

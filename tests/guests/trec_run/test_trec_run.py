@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.evaluate import evaluate
-from ssi_core.evaluation.texts import measured, write_texts
 from ssi_core.evaluation.trec import write_trec
+from ssi_core.guests.fusion.fusion import Fusion
+from ssi_core.guests.trec_run.texts import measured, write_texts
 from ssi_core.guests.trec_run.trec_run import TrecRun
 from ssi_core.models import load_model
-from ssi_core.models.combined.fusion import Fusion
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer

@@ -53,7 +53,7 @@ def try_model(directory: Path, index: Path | None = None, *, seconds: float = _S
     manifests = _manifests(directory, index)
     if _passed.get(str(directory)) == manifests or (manifests and _remembered(manifests)):
         return
-    command = [sys.executable, "-m", "ssi_core.serving.trial", str(directory)]
+    command = [sys.executable, "-m", "ssi_core.guests.monitoring.trial", str(directory)]
     command += [str(index)] if index is not None else []
     try:
         child = subprocess.run(

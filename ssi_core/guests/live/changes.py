@@ -19,7 +19,7 @@ from typing import TypeAlias
 import xxhash
 
 from ssi_core import files, integrity, private, store
-from ssi_core.serving.live import Document
+from ssi_core.guests.live.searcher import Document
 from ssi_core.types import BadInput, Refused
 
 FILE = "documents.db"

@@ -4,11 +4,16 @@ import signal
 
 import pytest
 
-from ssi_core.serving import trial
+from ssi_core.guests.monitoring import trial
 from ssi_core.serving.index import build_index
 from ssi_core.types import BadInput
 from tests.seals import reseal
 from tests.serving.models import TEXTS, documents, random_models, write_parts
+
+
+@pytest.fixture(autouse=True)
+def _trials_here():
+    """Leave processes as they are."""
 
 
 def test_a_model_that_crashes_is_refused(tmp_path, monkeypatch):

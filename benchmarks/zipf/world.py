@@ -1,7 +1,7 @@
 """A collection of any size, to see what a machine can do: texts and links drawn by laws.
 
 The texts say nothing; their words follow Zipf's law, their lengths and links those of an
-encyclopedia (`kernels.zipf`). With 1,800,000 documents it has the size of the corpus of Bai et al.
+encyclopedia (`kernels`). With 1,800,000 documents it has the size of the corpus of Bai et al.
 (2010): 2.5 million words, 25 million links.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ssi_core.sample import zipf_kernels
+from benchmarks.zipf import kernels
 from ssi_core.sample.dumps import DumpWriter, whole_file
 from ssi_core.sample.pages import SamplePage
 from ssi_core.types import Int64, Progress
@@ -27,7 +27,7 @@ PART = 20_000
 """Documents that are made at a time."""
 
 
-def world_of(documents: int, seed: int = 0) -> zipf_kernels.World:
+def world_of(documents: int, seed: int = 0) -> kernels.World:
     """Plan a collection.
 
     Parameters
@@ -41,7 +41,7 @@ def world_of(documents: int, seed: int = 0) -> zipf_kernels.World:
     stride = _prime_to(documents, 0.618034)
     scatter = _prime_to(documents, 0.414214)
     whole = (documents, words, seed, stride, pow(stride, -1, documents), scatter)
-    return zipf_kernels.World(*map(np.int64, whole))
+    return kernels.World(*map(np.int64, whole))
 
 
 def _prime_to(documents: int, share: float) -> int:
@@ -74,7 +74,7 @@ class Piece:
     targets: Int64
 
 
-def pieces_of(world: zipf_kernels.World, size: int = PART) -> Iterator[Piece]:
+def pieces_of(world: kernels.World, size: int = PART) -> Iterator[Piece]:
     """Make the documents of a collection, some at a time."""
     state, scratch = np.zeros(1, np.uint64), np.zeros(1, np.uint64)
     with np.errstate(over="ignore"):
@@ -82,13 +82,13 @@ def pieces_of(world: zipf_kernels.World, size: int = PART) -> Iterator[Piece]:
             count = min(size, int(world.documents) - first)
             lengths, ends = np.empty(count, np.int64), np.empty(count, np.int64)
             out = np.empty(
-                zipf_kernels.WORD * zipf_kernels.draw_lengths(world, first, lengths, state),
+                kernels.WORD * kernels.draw_lengths(world, first, lengths, state),
                 np.uint8,
             )
-            zipf_kernels.write_texts(world, first, lengths, out, ends, state, scratch)
+            kernels.write_texts(world, first, lengths, out, ends, state, scratch)
             starts = np.empty(count + 1, np.int64)
-            targets = np.empty(zipf_kernels.MOST_LINKS * count, np.int64)
-            links = zipf_kernels.draw_links(world, first, starts, targets, state)
+            targets = np.empty(kernels.MOST_LINKS * count, np.int64)
+            links = kernels.draw_links(world, first, starts, targets, state)
             text = out[: ends[-1]].tobytes().decode("ascii")
             bounds = [0, *ends.tolist()]
             texts = [text[bounds[n] : bounds[n + 1]] for n in range(count)]
@@ -101,9 +101,9 @@ def title_of(document: int) -> str:
     >>> title_of(0), title_of(20_001)
     ('Babababa', 'Babibabe')
     """
-    letters = np.empty(zipf_kernels.WORD, np.uint8)
+    letters = np.empty(kernels.WORD, np.uint8)
     # Words of four syllables come after all of one, two and three.
-    end = zipf_kernels.write_word(100 + 100**2 + 100**3 + document, letters, 0)
+    end = kernels.write_word(100 + 100**2 + 100**3 + document, letters, 0)
     return letters[:end].tobytes().decode("ascii").capitalize()
 
 

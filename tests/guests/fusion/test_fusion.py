@@ -8,9 +8,9 @@ import pytest
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.evaluation.trec import write_trec
+from ssi_core.guests.fusion.fusion import Fusion
 from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
-from ssi_core.models.combined.fusion import Fusion
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
 from ssi_core.scoring.scorer import Scorer

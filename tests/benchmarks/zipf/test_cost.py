@@ -1,14 +1,16 @@
+"""A made-up collection asks for room before it is written."""
+
 import pytest
 
-from ssi_core.sample import zipf_collection
+from benchmarks.zipf import collection
+from benchmarks.zipf.collection import Zipf
 from ssi_core.types import Refused
-from tests.sources import ingest
 
 
 def test_a_collection_that_does_not_fit_is_refused_before_it_is_written(tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "64M")
     with pytest.raises(Refused, match="the collection takes about 101 MB"):
-        ingest("zipf", out=tmp_path / "corpus", documents=40)
+        Zipf(documents=40).read(tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
@@ -19,11 +21,11 @@ def test_what_is_asked_for_grows_by_the_documents_of_a_part_and_of_the_whole(tmp
     def require(stage, memory, directory, disk):
         raise Asked(memory, disk)
 
-    monkeypatch.setattr(zipf_collection, "require", require)
+    monkeypatch.setattr(collection, "require", require)
     found = []
-    for documents in (20, 1020, zipf_collection.PART, 5 * zipf_collection.PART):
+    for documents in (20, 1020, collection.PART, 5 * collection.PART):
         with pytest.raises(Asked) as error:
-            ingest("zipf", out=tmp_path / "corpus", documents=documents)
+            Zipf(documents=documents).read(tmp_path / "corpus")
         found.append(error.value.args)
     (few, disk), (more, more_disk), (part, part_disk), (whole, whole_disk) = found
     assert more - few == 30_000 * 1000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ssi_core.serving.page import page_text
+from ssi_core.guests.live.page import page_text
 from ssi_core.types import BadInput
 from tests.corpora import write_corpus, write_mates
 

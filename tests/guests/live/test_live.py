@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.serving.changes import Changes, DamagedDocuments
+from ssi_core.guests.live.changes import Changes, DamagedDocuments
+from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
-from ssi_core.serving.live import Document, LiveSearcher
 from ssi_core.serving.searcher import Searcher
 from ssi_core.types import BadInput, Refused
 from tests.robust.tally import attempt

@@ -1,0 +1,1 @@
+"""What a store holds, and whether it is as it was written."""

@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
 from contextlib import ExitStack
 from functools import wraps
 from importlib.metadata import version
@@ -49,8 +50,11 @@ os.environ.pop("SSI_CACHE", None)
 CACHE = Path(__file__).parents[1] / ".cache" / "tests"
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
 
-# No test cuts the power: nothing need wait for the disk.
+# No test cuts the power: nothing need wait for the disk, or be on one.
 os.fsync = lambda descriptor: None
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 # Processes that tests start find the checkout, which is not installed as a whole.
 os.environ["PYTHONPATH"] = import_path()
@@ -72,6 +76,17 @@ def once(make):
         shutil.copyfile(whole, database)
 
     return copied
+
+
+def few(draw, default=100_000):
+    """Let 2,000 tuples estimate the rank loss where no number is given: 100,000 take longer than
+    all else of a small report."""
+
+    @wraps(draw)
+    def fewer(task, side, number, seed):
+        return draw(task, side, 2000 if number == default else number, seed)
+
+    return fewer
 
 
 GUARD = trains.Guard()
@@ -103,6 +118,7 @@ def pytest_configure(config):
     from hypothesis import settings
 
     from flows.servers import migration
+    from ssi_core.evaluation import evaluate
 
     # The first example of a kernel may compile it; `make fuzz` tries more.
     examples = int(os.environ.get("SSI_EXAMPLES", "40"))
@@ -110,6 +126,7 @@ def pytest_configure(config):
     settings.load_profile("ssi")
     GUARD.install()
     migration.make = once(migration.make)
+    evaluate.draw_tuples = few(evaluate.draw_tuples)
 
 
 LONGEST = ("test_fit", "test_mistakes", "test_retrain", "test_every_model", "test_cluster")
@@ -175,6 +192,7 @@ def pytest_collection_modifyitems(items):
 def pytest_collection_finish():
     # What is loaded by now stays: no collection of garbage need look at it again.
     gc.freeze()
+    gc.set_threshold(20_000)
     gc.enable()
 
 
@@ -227,11 +245,14 @@ def mates_task_dirs(tmp_path_factory, mates):
 
 @pytest.fixture
 def few_settings(monkeypatch):
-    """BM25F tries two values of each setting: to choose among all takes longer than to train."""
+    """Models without weights try two values of each setting: all take longer than a training."""
     from ssi_core.models import bm25f
+    from ssi_core.models.choice import untrained
 
     few = {name: values[:2] for name, values in bm25f._TRIED.items()}
     monkeypatch.setattr(bm25f, "_TRIED", few)
+    for name in ("_BACKGROUNDS", "_POPULARITY", "_OF_LSI", "_ALPHAS"):
+        monkeypatch.setattr(untrained, name, getattr(untrained, name)[-2:])
 
 
 @pytest.fixture(scope="module")

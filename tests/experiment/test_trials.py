@@ -1,8 +1,5 @@
 """Trials of `auto` in this process, in others and on a Dask cluster: one choice, the same bits."""
 
-import os
-import signal
-import threading
 from collections import Counter
 from functools import partial
 
@@ -18,7 +15,6 @@ from ssi_core.tasks.task import build_task
 from ssi_core.types import Refused
 from tests.corpora import topical, write_corpus
 from tests.parts import jobs
-from tests.parts.machines import waited
 
 pytestmark = [pytest.mark.trains, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -65,11 +61,11 @@ def row(next_task):
     return at
 
 
-def spread(rows, where=LOCAL, halting=None, processes=1):
+def spread(rows, where=LOCAL, killing=None, processes=1):
     """Train rows and their trials; return how often each part was begun."""
     path = rows[0].path.parent
     waiting = Spread(rows)
-    make = partial(jobs.trial, place=path, halting=halting)
+    make = partial(jobs.trial, place=path, killing=killing)
     stage = Stage("rows", make, path, code=[Auto])
     with run_parts(stage, waiting, where, processes=processes) as ended:
         for done in ended:
@@ -125,19 +121,10 @@ def test_of_a_killed_worker_its_trial_alone_is_begun_again(
 ):
     parts = [row(tmp_path), row(tmp_path, "words")]
     times = side_by_side[1]
-    halting = max(name for name in times if name.startswith("auto") and ", 0 until 300" in name)
-    thread = threading.Thread(target=kill_what_halts, args=(tmp_path,))
-    thread.start()
-    found = spread(parts, dask.where, halting)
-    thread.join()
+    killing = max(name for name in times if name.startswith("auto") and ", 0 until 300" in name)
+    found = spread(parts, dask.where, killing)
     assert of(parts[0]) == alone
-    assert found == times + Counter({halting: 1, "words": 1})
-
-
-def kill_what_halts(path):
-    halted = path / "executions" / "halted"
-    waited(halted.exists)
-    os.kill(int(halted.read_text()), signal.SIGKILL)
+    assert found == times + Counter({killing: 1, "words": 1})
 
 
 def test_a_row_whose_trial_failed_is_trained_without_the_others(row, tmp_path):

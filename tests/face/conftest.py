@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def own_root(tmp_path, monkeypatch):
+def own_root(few_settings, tmp_path, monkeypatch):
     """A root of the test's own, and no other setting."""
     for name in list(os.environ):
         if name.startswith(("SSI_", "PREFECT_", "MLFLOW_")) and name != "SSI_REAL_DATA":

@@ -26,7 +26,7 @@ from ssi_core.tasks.spec import spec_of
 from tests.corpora import topical, write_collection
 from tests.sources import needs_logs
 
-pytestmark = [pytest.mark.trains, pytest.mark.usefixtures("few_settings")]
+pytestmark = pytest.mark.trains
 BUDGET = 12_000
 CLOCKED = ("seconds", "search_seconds", "triples_per_second", "resumed_at")
 """Facts of a training that differ from run to run."""

@@ -13,7 +13,7 @@ from ssi_core.face.fit_tasks import with_judgements, with_stems
 from ssi_core.types import BadInput
 from tests.fielded import word
 
-pytestmark = [pytest.mark.trains, pytest.mark.usefixtures("few_settings")]
+pytestmark = pytest.mark.trains
 N = 80
 
 

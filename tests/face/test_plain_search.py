@@ -81,7 +81,7 @@ def test_related_documents_are_those_of_the_highest_cosine(fitted, tmp_path, cap
 
 
 @pytest.mark.trains
-def test_links_without_words_teach_the_related_documents_alone(few_settings):
+def test_links_without_words_teach_the_related_documents_alone():
     _, links = topical(N)
     fitted = ssi.fit(rows(), [(f"d{a}", f"d{b}") for a, b in links], auto=False, budget=2_000)
     assert (fitted.label, fitted.related.label) == ("BM25F", "SSI")

@@ -41,10 +41,10 @@ def die_of_three(item):
     return item
 
 
-def powers(number, place, halting=None):
+def powers(number, place, killing=None, victim=None):
     """Write powers of a random matrix, unless they are there; return their sum.
 
-    The first who takes the part `halting` writes its process into a file and waits to be killed.
+    The first who takes the part `killing` kills its own process, or another.
     """
     out = Path(place, f"part-{number}")
     if (out / MANIFEST).exists():
@@ -53,11 +53,8 @@ def powers(number, place, halting=None):
     noted.mkdir(exist_ok=True)
     first = not any(noted.glob(f"{number}-*"))
     (noted / f"{number}-{secrets.token_hex(4)}").touch()
-    if number == halting and first:
-        halted = noted / "halted.new"
-        halted.write_text(str(os.getpid()))
-        halted.rename(noted / "halted")
-        time.sleep(120)
+    if number == killing and first:
+        os.kill(victim or os.getpid(), signal.SIGKILL)
     matrix = np.random.default_rng(number).standard_normal((40, 40)) / 10
     found = np.stack([np.linalg.matrix_power(matrix, n) for n in range(1, 20)])
     with once(out, MANIFEST) as (draft, _):
@@ -95,11 +92,10 @@ def train_and_die(part, notes):
     train_part(part)
 
 
-def trial(part, place, halting=None):
+def trial(part, place, killing=None):
     """Do a trial or train a row, and note that it was begun, by its name.
 
-    The first who does the trial `halting` writes its process into a file when it has kept a
-    checkpoint, and waits to be killed.
+    The first who does the trial `killing` kills its own process when it has kept a checkpoint.
     """
     from ssi_core.experiment.spread import make
     from ssi_core.training import descend
@@ -113,12 +109,10 @@ def trial(part, place, halting=None):
 
     def saved(*args, **how):
         save(*args, **how)
-        (noted / "halted.new").write_text(str(os.getpid()))
-        (noted / "halted.new").rename(noted / "halted")
-        time.sleep(120)
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    halts = first and name == halting
-    with mock.patch.object(descend._State, "save", saved if halts else save):
+    kills = first and name == killing
+    with mock.patch.object(descend._State, "save", saved if kills else save):
         return make(part)
 
 

@@ -11,7 +11,7 @@ import time
 from tests.flows.pages import REPOSITORY
 
 
-def waited(reached, seconds=60):
+def waited(reached, seconds=600):
     end = time.monotonic() + seconds
     while not (value := reached()):
         assert time.monotonic() < end, "it took too long"

@@ -11,6 +11,7 @@ from flows.pipeline import PipelineSettings, RowsFailed, pipeline
 from flows.training import cluster
 from flows.training.workers import Workers
 from ssi_core.command.verb import run as ssi
+from ssi_core.evaluation import evaluate
 from ssi_core.experiment.training import SEALED
 from tests.flows import direct
 
@@ -82,6 +83,8 @@ negatives_power = [0.0]
 
 @pytest.fixture
 def compute(flow_runs, tmp_path, task_dir, monkeypatch):
+    # Workers of the cluster draw as many.
+    monkeypatch.setattr(evaluate, "draw_tuples", evaluate.draw_tuples.__wrapped__)
     if flows.pipeline.Workers is not direct.Here:
         # The worker that all tests share runs kernels as Python, whose bits differ.
         monkeypatch.setattr(flows.pipeline, "Workers", Workers)

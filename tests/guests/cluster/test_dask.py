@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +21,7 @@ from tests.datasets import dumps
 from tests.flows.pages import REPOSITORY
 from tests.killing import contents
 from tests.parts import jobs
-from tests.parts.machines import running, waited
+from tests.parts.machines import running
 from tests.sources import ingest
 
 distributed = pytest.importorskip("distributed", reason="pip install 'ssi[cluster]'")
@@ -42,24 +40,12 @@ def made(where, path, **how):
         return {done.part: done.result() for done in ended}
 
 
-def kill_what_halts(path, killed):
-    halted = path / "executions" / "halted"
-    waited(halted.exists)
-    process = int(halted.read_text())
-    os.kill(process, signal.SIGKILL)
-    killed.append(process)
-
-
 def test_of_a_killed_worker_its_part_alone_is_made_again_and_all_bits_are_those_of_local(
     dask, tmp_path
 ):
     here = made("local", tmp_path / "here")
-    there, killed = tmp_path / "there", []
-    thread = threading.Thread(target=kill_what_halts, args=(there, killed))
-    thread.start()
-    found = made(dask.where, there, halting=3)
-    thread.join()
-    assert len(killed) == 1
+    there = tmp_path / "there"
+    found = made(dask.where, there, killing=3)
     assert found == here
     assert jobs.contents(there) == jobs.contents(tmp_path / "here")
     assert jobs.executions(there) == {n: 1 + (n == 3) for n in jobs.PARTS}
@@ -273,18 +259,9 @@ def test_a_task_of_a_cluster_has_the_bits_of_one_that_is_made_here(
 @pytest.mark.slow
 def test_a_scheduler_that_is_killed_ends_the_stage_and_the_next_one_goes_on(tmp_path):
     path = tmp_path / "parts"
-    with running(tmp_path, workers=1) as there:
-        scheduler = there.processes[0]
-
-        def kill():
-            waited((path / "executions" / "halted").exists)
-            scheduler.kill()
-
-        thread = threading.Thread(target=kill)
-        thread.start()
-        with pytest.raises(Refused, match=r"the scheduler at tcp://.* went away"):
-            made(there.where, path, halting=2)
-        thread.join()
+    gone = pytest.raises(Refused, match=r"the scheduler at tcp://.* went away")
+    with running(tmp_path, workers=1) as there, gone:
+        made(there.where, path, killing=2, victim=there.processes[0].pid)
     assert jobs.executions(path)[2] == 1
     made("local", path)
     assert {jobs.executions(path)[n] for n in (0, 1)} == {1}

@@ -45,8 +45,10 @@ def answered(
         [one] = [one for one in verb.params if error.option_name in one.opts]
         said += f" Type: {error.option_name} {one.metavar}"
     elif beyond := _BEYOND.match(said):
-        said += f". '{ctx.command_path} --help' lists the options"
-        for last in [one for one in verb.params if isinstance(one, click.Argument)][-1:]:
+        arguments = [one for one in verb.params if isinstance(one, click.Argument)]
+        if not arguments:
+            said += f". '{ctx.command_path} --help' lists the options"
+        for last in arguments[-1:]:
             whole = shlex.quote(f"{ctx.params[last.name or '']} {beyond[1]}")
             said += f". If it belongs to {last.metavar}, put quotes around all of it: {whole}"
     return click.UsageError(said, ctx)

@@ -21,7 +21,13 @@ pytestmark = pytest.mark.hostile("outputs")
 def test_messages_cut_what_they_quote(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"column{n}{'x' * 500}" for n in range(5000)) + "\n1\n")
-    with pytest.raises(BadInput, match=r"columns=\{'text': 'NAME'\}$") as refused, attempt():
+    with (
+        pytest.raises(
+            BadInput,
+            match=r"columns=\{'text': 'NAME'\}\. If these are no names, write a line of names$",
+        ) as refused,
+        attempt(),
+    ):
         ingest("table", [path], tmp_path / "out")
     assert str(path) in str(refused.value)
     assert len(str(refused.value)) <= LONGEST_MESSAGE

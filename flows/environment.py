@@ -10,6 +10,7 @@ that runs (`flows.servers.prefect_command`).
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -78,7 +79,11 @@ def prepare() -> None:
 
     What Prefect says goes to the page of the run; the terminal belongs to the command.
     """
-    private.directory(home())
+    try:
+        private.directory(home())
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES):  # what writes there refuses itself
+            raise
     os.environ.update(_of_processes())
     for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():
         os.environ.setdefault(name, value)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ssi_core.remedies import typed_call
 
-_MANIFESTS = {"artefact.json": "", "model.json": "model"}
+_MANIFESTS = {"artefact.json": "", "model.json": "model", "reranker.json": "reranker"}
 """File that tells of a directory -> what that holds; "": the file says it."""
 _MADE: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "collection": ("data ingest table", ("file",)),

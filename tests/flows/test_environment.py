@@ -1,3 +1,5 @@
+import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -32,6 +34,17 @@ def test_the_user_decides(clean, tmp_path, monkeypatch):
     assert environment.home() == tmp_path / "elsewhere" / "derived"
     monkeypatch.setenv("SSI_HOME", "/var/ssi")
     assert environment.store_path("task", "k") == Path("/var/ssi/store/task/k")
+
+
+@pytest.mark.parametrize(("number", "raised"), [(errno.EROFS, False), (errno.ENOTDIR, True)])
+def test_a_root_that_can_only_be_read_is_no_reason_to_refuse(clean, monkeypatch, number, raised):
+    def refused(path):
+        raise OSError(number, "refused", str(path))
+
+    monkeypatch.setattr(environment.private, "directory", refused)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    with pytest.raises(OSError, match="refused") if raised else contextlib.nullcontext():
+        environment.prepare()
 
 
 def test_prepare_leaves_what_is_set(clean, tmp_path, monkeypatch):

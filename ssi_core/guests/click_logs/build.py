@@ -31,7 +31,7 @@ from ssi_core.corpus.tables.reader import read_rows
 from ssi_core.guests.click_logs.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.guests.click_logs.check import alike, judged
 from ssi_core.guests.click_logs.columns import OF_DOCUMENTS, LogMap
-from ssi_core.guests.click_logs.guess import tell_unread
+from ssi_core.guests.click_logs.guess import tell_late, tell_unread
 from ssi_core.guests.click_logs.judged_log import Judged
 from ssi_core.guests.click_logs.pairs import settle_pairs
 from ssi_core.guests.click_logs.quarantine import Quarantine
@@ -287,7 +287,8 @@ class _Ingestion:
         rows: Shards,
         gathered: dict[str, Gathered],
     ) -> None:
-        for block in read_rows(path, self._form.columns, self._form.log, after):
+        keys: set[str] = set()
+        for block in read_rows(path, self._form.columns, self._form.log, after, keys):
             believed, quarantined = judged(block, self._form, path.name)
             self._quarantine.add(quarantined, of_lines=True)
             for side in ("query", "document"):
@@ -308,6 +309,7 @@ class _Ingestion:
             self._quarantine.limit(path)
             if self._progress is not None:
                 self._progress(0.0, f"{self._quarantine.rows:,} rows of {path.name}")
+        tell_late(path, self._form, keys)
 
     def _one_text_each(self, rows: pl.DataFrame, gathered: Gathered, plan: Plan) -> pl.DataFrame:
         """Rows whose id has no other text in a line before."""

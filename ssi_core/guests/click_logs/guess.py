@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ssi_core.corpus.tables.form import TableForm, kind_of
-from ssi_core.corpus.tables.reader import header_of
+from ssi_core.corpus.tables.reader import EVERY, header_of
 from ssi_core.corpus.tables.roles import LOG, guessed
 from ssi_core.guests.click_logs.columns import LogMap, parse_map
 from ssi_core.remedies import typed
@@ -64,6 +64,8 @@ def guess_map(
         Queries or documents are in no column that is known, or roles mean nothing together.
     """
     header = header_of(path, TableForm(**written))
+    if not {*filter(None, declared.values())} <= {*header}:
+        header = header_of(path, TableForm(**written), EVERY)
     for name in filter(None, declared.values()):
         if name not in header:
             raise BadInput(f"{path}: there is no column {instead(name, header)}")
@@ -89,6 +91,19 @@ def guess_map(
     return parse_map(
         {"columns": _together(roles, declared), "log": _form(roles, written)}, str(path)
     )
+
+
+def tell_late(path: Path, form: LogMap, keys: set[str]) -> None:
+    """Name the keys of JSON that came after those that a guess looked at, and have a role."""
+    late = keys.difference(form.names, header_of(path, form.log) if keys else ())
+    roles = {
+        role: key for role, key in guessed(sorted(late), LOG).items() if role not in form.columns
+    }
+    if roles:
+        _log.warning(
+            "%s: not read: %s, which the first objects do not have. Say so: %s",
+            path, listed([*roles.values()]), typed("column", roles),
+        )  # fmt: skip
 
 
 def tell_unread(path: Path, form: LogMap, declared: Collection[str]) -> None:

@@ -135,7 +135,9 @@ class FitSettings:
     settings_: dict[str, str] = option(
         {}, "Hyper-parameter of the method. Can be repeated.", flag="--set", metavar="NAME=VALUE"
     )
-    out: Path = option(..., "Directory to write the codes into.", type=PATH)
+    out: Path = option(
+        ..., "Directory to write the codes into. Codes that are there are replaced.", type=PATH
+    )
 
 
 @codes.verb(

@@ -84,7 +84,9 @@ class FitSettings:
         metavar="NAME=VALUE",
     )
     scale: bool = SCALE
-    out: Path = option(..., "Directory to write the model into.", type=PATH)
+    out: Path = option(
+        ..., "Directory to write the model into. One that is there is replaced.", type=PATH
+    )
 
 
 @rerank.verb(

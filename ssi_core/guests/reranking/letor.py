@@ -8,6 +8,7 @@ together. A comment line ``# feature 3 = bm25`` gives a feature a name.
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from array import array
@@ -186,6 +187,15 @@ def pad(features: PairFeatures, names: tuple[str, ...], where: str) -> PairFeatu
     return features.with_values(values, names)
 
 
+_UTF_16 = "it is in UTF-16. Convert it: iconv -f utf-16 -t utf-8"
+_OTHERS = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    b"PK\3\4": "it is a zip archive. Unpack it, or pack it with gzip.",
+}
+"""First bytes of files that hold no lines as they are -> what to do."""
+
+
 def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
     """Parse lines; ``where`` names them in errors."""
     grades, numbers, columns = array("i"), array("q"), array("i")
@@ -201,6 +211,11 @@ def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
         at = f"{where}, line {number}"
         if line is None:
             raise BadInput(f"{at}: it is longer than {LARGEST_LINE >> 20} MiB. {_FORM}")
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+            for sign, remedy in _OTHERS.items():
+                if line.startswith(sign):
+                    raise BadInput(f"{where}: {remedy}")
         head, mark, comment = line.partition(b"#")
         tokens = head.split()
         if not tokens:

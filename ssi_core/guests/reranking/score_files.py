@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssi_core import files
 from ssi_core.evaluation.trec import escape
@@ -37,7 +38,7 @@ def write_run(features: PairFeatures, scores: Float64, path: Path, name: str) ->
 
     def lines() -> Iterator[str]:
         for query, rows in features.lists():
-            positions = order[rows]
+            positions = _each_once(order[rows], documents)
             shown = strictly_decreasing(scores[positions].astype(np.float32))
             for rank, (position, score) in enumerate(zip(positions, shown, strict=True), 1):
                 document = escape(documents[position]) or f"row-{position + 1}"
@@ -45,6 +46,14 @@ def write_run(features: PairFeatures, scores: Float64, path: Path, name: str) ->
 
     with files.writing(path.parent), path.open("w", encoding="utf-8") as out:
         out.writelines(lines())
+
+
+def _each_once(positions: NDArray[np.integer], documents: Sequence[str]) -> NDArray[np.integer]:
+    """Return positions without those of a document that stands further above."""
+    first: dict[str, int] = {}
+    for position in positions.tolist():
+        first.setdefault(documents[position] or f"row-{position + 1}", position)
+    return np.fromiter(first.values(), np.int64)
 
 
 def write_scores(scores: Float64, path: Path) -> None:

@@ -223,7 +223,7 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
     from ssi_core.guests.summary.rouge import TITLES
 
     for measure in _SHOWN:
-        head = [TITLES[measure], "", "95 %", "no stems", "difference", "p", "printed", "CPU ms"]
+        head = [TITLES[measure], "", "95 %", "no stems", "more", "p", "printed"]
         lines = []
         for row in result["rows"]:
             test = row.get("tests", {}).get(measure)
@@ -238,7 +238,6 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
                     "" if test is None else f"{test['difference']:+.4f}",
                     "" if test is None else f"{test['p_holm']:.3f}",
                     "" if printed is None else f"{printed:.4f}",
-                    f"{row['cpu_ms']:.1f}",
                 ]
             )
         console.print()
@@ -247,7 +246,8 @@ def _show_table(console: Console, result: Mapping[str, Any]) -> None:
     console.print(
         f"recall at {result['words']} words, {tested['queries']:,} queries on {tested['groups']:,} "
         f"texts; p: paired randomisation over texts against {result['baseline']}, corrected by "
-        "Holm; printed: another data set (DUC 2005)",
+        "Holm; printed: another data set (DUC 2005). CPU ms: "
+        + ", ".join(f"{row['label']} {row['cpu_ms']:.1f}" for row in result["rows"]),
         style="dim",
     )
     if result["left_out"]:

@@ -54,9 +54,9 @@ def asked(monkeypatch):
     places = []
     real = build.read_rows
 
-    def spy(path, columns, form, after):
+    def spy(path, columns, form, after, keys):
         places.append((path.name, after.bytes, after.lines))
-        return real(path, columns, form, after)
+        return real(path, columns, form, after, keys)
 
     monkeypatch.setattr(build, "read_rows", spy)
     return places

@@ -243,6 +243,22 @@ def _said_of(path, caplog, **how):
     ]
 
 
+def test_keys_that_come_late_are_named_and_can_be_declared(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("ssi_core.corpus.tables.reader._BEGINNING", 2)
+    rows = [{"query": f"words {n}", "document": f"d{n}"} for n in range(3)]
+    rows += [{**row, "clicked": 1} for row in rows]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    columns, (said,) = _said_of(log, caplog)
+    assert "clicked" not in columns
+    assert said.endswith(
+        "not read: clicked, which the first objects do not have. Say so: "
+        "columns={'clicked': 'clicked'}"
+    )
+    with pytest.raises(BadInput, match="3 of 6 rows are broken"):
+        _said_of(log, caplog, columns={"clicked": "clicked"})
+
+
 def test_columns_that_a_guess_leaves_out_are_named_with_the_reason(tmp_path, caplog):
     log = tmp_path / "log.csv"
     head = ["session", "query", "document", "position", "clicked", "grade"]

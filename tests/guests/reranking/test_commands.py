@@ -15,7 +15,9 @@ from ssi_core.evaluation.trec import escape
 from ssi_core.guests.reranking.commands import rerank
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
 from ssi_core.guests.reranking.measures import means, per_query
+from ssi_core.models import load_model
 from ssi_core.tasks.task import build_task
+from ssi_core.types import BadInput
 from tests.corpora import write_collection
 from tests.guests.reranking import made
 from tests.guests.reranking.test_missing import ranks_of_systems
@@ -61,6 +63,8 @@ def test_a_ranker_is_trained_and_scores_a_file(data, tmp_path, ssi):
     )
     assert code == 0
     assert trained["facts"]["lambda"] in (1.0, 8.0)
+    with pytest.raises(BadInput, match="holds a reranker, and no model"):
+        load_model(model)
     assert not [path for path in model.rglob("*") if path.suffix in (".pkl", ".pickle")]
     written = tmp_path / "run.trec", tmp_path / "scores.txt"
     code, scored, _ = ssi(

@@ -8,6 +8,7 @@ import pytest
 
 from ssi_core.guests.reranking import letor
 from ssi_core.guests.reranking.letor import read_folds, read_letor, write_letor
+from ssi_core.guests.reranking.score_files import write_run
 from ssi_core.types import BadInput
 from tests.datasets.dumps import real_data
 from tests.guests.reranking import made
@@ -37,10 +38,22 @@ def test_a_file_is_read(tmp_path):
     assert features.names == ("1", "2", "3", "4")
 
 
-def test_a_packed_file_is_read(tmp_path):
+def test_a_packed_or_marked_file_is_read_and_another_form_is_named(tmp_path):
     path = tmp_path / "pairs.txt.gz"
     path.write_bytes(gzip.compress(LINES.encode()))
     assert len(read_letor(path)) == 3
+    assert len(read(tmp_path, f"\ufeff{LINES.splitlines()[1]}\n")) == 1
+    for data, said in ((LINES.encode("utf-16"), "iconv -f utf-16"), (b"PK\3\4", "a zip archive")):
+        path.write_bytes(data)
+        with pytest.raises(BadInput, match=said):
+            read_letor(path)
+
+
+def test_a_document_stands_once_in_the_run_of_a_query(tmp_path):
+    twice = "".join(f"0 qid:1 1:1 #docid = {name}\n" for name in ("a", "b", "a"))
+    write_run(read(tmp_path, twice), np.array([1.0, 2.0, 3.0]), tmp_path / "run", "n")
+    lines = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
+    assert [line[2:5] for line in lines] == [["a", "1", "3"], ["b", "2", "2"]]
 
 
 def test_what_is_written_reads_back_as_the_same_values(tmp_path):

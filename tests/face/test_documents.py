@@ -12,7 +12,6 @@ from scipy import sparse
 
 import ssi_core as ssi
 
-DAY = "2024-05-01T00:00:00+00:00"
 ROWS = [
     {
         "id": "a",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 import subprocess
@@ -124,7 +123,3 @@ class Browser:
             own = {"text": text} if kind == "keyDown" else {}
             pressed = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key], **own}
             self.call("Input.dispatchKeyEvent", type=kind, **pressed)
-
-    def picture(self, path):
-        said = self.call("Page.captureScreenshot", captureBeyondViewport=False)
-        Path(path).write_bytes(base64.b64decode(said["data"]))

@@ -65,20 +65,20 @@ def test_a_step_is_a_verb_and_a_call_in_python(verb):
     assert callable(FUNCTIONS[call.function])
 
 
-def called(tree, *names):
+def called(nodes, *names):
     """Yield the calls of some functions."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
             yield node
 
 
-def texts(tree):
+def texts(nodes):
     """Yield the texts of a file without its docstrings, with # for what is put into them."""
-    parts = {id(one) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-             for one in ast.walk(node) if one is not node}  # fmt: skip
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if id(node) in parts | docs:
+    others = {id(one) for node in nodes if isinstance(node, ast.JoinedStr)
+              for one in ast.walk(node) if one is not node}  # fmt: skip
+    others |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if id(node) in others:
             continue
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -119,21 +119,21 @@ def unknown(text):
 def test_every_remedy_in_a_message_is_one_that_exists():
     wrong = {}
     for path in FILES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         found = [
             name
-            for call in called(tree, "typed", "typed_call")
+            for call in called(nodes, "typed", "typed_call")
             for name, known in ((call.args[0], SETTINGS if call.func.id == "typed" else CALLS),)
             if isinstance(name, ast.Constant) and name.value not in known
         ]
         found += [
             one.arg
-            for call in called(tree, "typed_call")
+            for call in called(nodes, "typed_call")
             for one in call.keywords
             if one.arg != "of" and one.arg not in SETTINGS
         ]
         if path.name != "spellings.py":  # old ones
-            found += [name for text in texts(tree) for name in unknown(text)]
+            found += [name for text in texts(nodes) for name in unknown(text)]
         if found:
             wrong[str(path.relative_to(ROOT))] = found
     assert wrong == {}

@@ -159,11 +159,11 @@ def test_anchors_of_held_out_links_stand_in_no_field(built):
 
 
 def test_no_training_reads_the_words_of_links(built):
+    of_links = {word(7000 + 10 * i + k) for i in range(N) for k in range(1, 6)}
     for relevant in ("link", "anchor"):
         task = open_task(built(relevant=relevant)[0])
         view = task.documents.views["counts"]
-        alone = [n for n, one in enumerate(view.words) if one in
-                 {word(7000 + 10 * i + k) for i in range(N) for k in range(1, 6)}]  # fmt: skip
+        alone = [n for n, one in enumerate(view.words) if one in of_links]
         assert alone
         for name, matrix in task.documents.matrices.items():
             if name not in OF_DOCUMENTS:

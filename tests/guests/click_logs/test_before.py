@@ -188,10 +188,6 @@ def append(text):
     return edit
 
 
-def without_end(path):
-    path.write_text(path.read_text()[:-1])
-
-
 MORE = "s9,p1,the text of page 1,a5,ad number 5; buy,1,1,2024-01-01T00:00:00Z\n"
 
 

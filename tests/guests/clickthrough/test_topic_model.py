@@ -67,14 +67,12 @@ def test_documents_are_ranked_by_the_likelihood_of_the_query(task, kind):
 
 
 def folded(text, phi, alpha, passes):
-    """Topic weights of one text by EM (17), a loop a word, from equal ones; alpha is the prior."""
-    topics = phi.shape[1]
+    """Topic weights of one text by EM (17), from equal ones; alpha is the prior."""
+    topics, words = phi.shape[1], np.flatnonzero(text)
     theta = np.full(topics, 1 / topics)
     for _ in range(passes):
-        shares = np.full(topics, alpha - 1)
-        for word in np.flatnonzero(text):
-            posterior = theta * phi[word]
-            shares += text[word] * posterior / posterior.sum()
+        posterior = theta * phi[words]
+        shares = alpha - 1 + (text[words] / posterior.sum(axis=1)) @ posterior
         theta = shares / shares.sum()
     return theta
 

@@ -46,7 +46,7 @@ def alone(task):
 
 def naive(of_parts, k, kept):
     """Ranks counted one by one: those above, and half of the others that score the same."""
-    fused = {}
+    fused, of_parts = {}, [one.tolist() for one in of_parts]
     for d in kept:
         ranks = []
         for one in of_parts:

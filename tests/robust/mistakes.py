@@ -55,6 +55,7 @@ class Typed:
 
 QUICK = "--query-type link --defaults --budget 400 --out OUT"
 FIT = f"fit articles.jsonl --links links.csv {QUICK}"
+INGEST = "data ingest table articles.jsonl --out OUT"
 SEARCH = "search model boats1"
 
 COMMANDS = (

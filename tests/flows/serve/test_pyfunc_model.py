@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -55,6 +56,16 @@ def test_any_way_of_giving_queries_finds_what_the_searcher_finds(given, model, p
     assert found["titles"].tolist() == [[hit.title for hit in a.hits] for a in expected]
     assert found["ids"].tolist() == [[hit.id for hit in a.hits] for a in expected]
     assert found["scores"].tolist() == [[hit.score for hit in a.hits] for a in expected]
+
+
+def test_an_address_or_a_text_that_is_not_known_is_empty():
+    known = SimpleNamespace(id="1", title="Moon", url="https://a/1", snippet="the moon", score=2.0)
+    bare = SimpleNamespace(id="2", title="Mars", url=None, snippet=None, score=1.0)
+    model = RankedSearch()
+    model._searcher = SimpleNamespace(search=lambda texts, k: [SimpleNamespace(hits=[known, bare])])
+    [row] = model.predict(None, ["moon"]).to_dict("records")
+    assert row["urls"] == ["https://a/1", ""]
+    assert row["snippets"] == ["the moon", ""]
 
 
 def test_k_is_ten_unless_said_and_an_unknown_query_finds_nothing(model):

@@ -12,6 +12,7 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -34,6 +35,15 @@ from tests.flows import comparisons
 from tests.seals import reseal
 
 TABLE = dataclasses.replace(parse_table(comparisons.TABLE), name="models")
+
+
+@pytest.mark.parametrize(
+    "outputs", [None, SimpleNamespace(model_outputs=[])], ids=["none", "empty"]
+)
+def test_a_run_without_a_model_is_named(outputs):
+    run = SimpleNamespace(outputs=outputs, info=SimpleNamespace(run_id="abc"))
+    with pytest.raises(BadInput, match="run abc has logged no model"):
+        models.model_of(run)
 
 
 def logged(model, task_dir, folder):

@@ -5,8 +5,10 @@ import json
 import select
 import socket
 import threading
+from typing import Literal
 
 import pytest
+from pydantic import BaseModel
 
 from flows.serve import schemas, work
 from flows.serve.guard import Guard
@@ -64,6 +66,17 @@ def test_no_part_is_asked_for_behind_the_limit():
         asyncio.run(Guard(None, limits={("POST", "/"): 10}, together=99)(asked, receive, send))
         assert seen.status(said[0]["status"]) == 413
     assert len(parts) == 6
+
+
+def test_one_of_several_words_is_as_large_as_the_longest():
+    class Several(BaseModel):
+        way: Literal["a", "all"]
+
+    class Longer(BaseModel):
+        way: Literal["a", "fields"]
+
+    bytes_of_a_letter = len(r"\ud83d\ude00")
+    assert schemas.largest(Longer) - schemas.largest(Several) == 3 * bytes_of_a_letter
 
 
 def test_the_largest_request_of_a_route_is_taken(client):

@@ -1,4 +1,5 @@
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.models import MODELS
 from ssi_core.tasks import spec
-from ssi_core.tasks.judged import folds_of
+from ssi_core.tasks.judged import folds_of, given_folds
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.tasks.training_part import training_part
 from ssi_core.types import BadInput
@@ -184,3 +185,11 @@ def test_topics_of_the_collection_are_subjects(task):
     for q, d in task.test.rows.tolist():
         subject = SUBJECTS[d % len(SUBJECTS)]
         assert subject in task.queries.titles[q]
+
+
+def test_of_few_given_queries_one_is_for_validation():
+    ids = pl.Series([f"q{n}" for n in range(6)])
+    sides = ["test", "train", "train", "train", "train", "train"]
+    judgements = pl.DataFrame({"source": ids, "side": sides})
+    folds = given_folds(ids, judgements, 0, Path("judged"))
+    assert np.bincount(folds).tolist() == [1, 1, 4]

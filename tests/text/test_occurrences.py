@@ -23,6 +23,8 @@ def test_a_word_is_found_however_it_is_written():
 def test_a_script_without_blanks_is_searched_letter_by_letter():
     assert surfaces("東京都のﾀﾜｰ", set(tokenize("東京 タワー", "ja"))) == ["東京", "ﾀﾜｰ"]
     assert surfaces("iPhone用ケース", {"iphone", "ケース"}) == ["iPhone", "ケース"]
+    # Each end of a word is judged by its own letter.
+    assert surfaces("x用a 用ax", {"用a"}) == ["用a"]
     # The pairs of letters of Chinese overlap.
     assert surfaces("北京大学", set(tokenize("北京大", "zh"))) == ["北京", "京大"]
 

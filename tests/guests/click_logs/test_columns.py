@@ -32,7 +32,7 @@ def test_a_map_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({}, r"query .*, document .*, clicked .* missing.*all_clicked = true"),
+        ({}, r"query .*, document .*, clicked .* missing.*'query': 'NAME'.*all_clicked = true"),
         ({"column": WHOLE}, "no key 'column'. Did you mean 'columns'"),
         ({"columns": {**WHOLE, "timestmp": "t"}}, "no key 'timestmp'. Did you mean 'timestamp'"),
         (

@@ -143,6 +143,16 @@ def test_a_model_that_takes_over_brings_its_related_documents(relating, tmp_path
     assert "n" in {hit.id for hit in related_documents(served.related, "d1", 9).hits}
 
 
+def test_a_model_takes_over_in_its_own_place(models, tmp_path):
+    registry = Registry(first=models["tfidf"], second=models["tfidf"], third=models["tfidf"])
+    own = service(tmp_path / "documents.db", registry, "first", "second", "third")
+    registry.place["second"] = models["bilinear"]
+    own.follow()
+    assert [one.directory for one in own.models] == [
+        models[name] for name in ("tfidf", "bilinear", "tfidf")
+    ]
+
+
 def test_it_names_the_fields_of_results_and_of_explanations(relating, tmp_path):
     new = {"id": "n", "title": "Moon", "text": "car road", "url": "https://a.b/engine"}
     with answering(service(tmp_path / "documents.db", Registry(**relating), "alone")) as client:

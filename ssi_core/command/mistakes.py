@@ -46,11 +46,12 @@ def answered(
         said += f" Type: {error.option_name} {one.metavar}"
     elif beyond := _BEYOND.match(said):
         arguments = [one for one in verb.params if isinstance(one, click.Argument)]
-        if not arguments:
+        if arguments:
+            whole = shlex.quote(f"{ctx.params[arguments[-1].name or '']} {beyond[1]}")
+            last = arguments[-1].metavar
+            said += f". If it belongs to {last}, put quotes around all of it: {whole}"
+        else:
             said += f". '{ctx.command_path} --help' lists the options"
-        for last in arguments[-1:]:
-            whole = shlex.quote(f"{ctx.params[last.name or '']} {beyond[1]}")
-            said += f". If it belongs to {last.metavar}, put quotes around all of it: {whole}"
     return click.UsageError(said, ctx)
 
 

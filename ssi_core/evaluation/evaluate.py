@@ -52,8 +52,8 @@ class _Held(NamedTuple):
 
     documents: TextMatrix
     scorer: Scorer
-    queries: TextMatrix
-    scores: Float32
+    queries: TextMatrix | None = None
+    scores: Float32 = np.empty((0, 0), np.float32)
 
 
 class Validator:
@@ -121,13 +121,14 @@ class Validator:
 
     def _sparse_scores(self, queries: TextMatrix, documents: TextMatrix) -> Float32:
         held = self._held
-        scorer = held.scorer if held and _equal(held.documents, documents) else None
-        if held is None or scorer is None or not _equal(held.queries, queries):
-            # Copies: a model may write into its own matrices while it learns.
-            texts = held.documents if held and scorer else documents.copy()
-            scorer = scorer or Scorer(Inner(texts, None), threads=self._threads)
-            scores = scorer.score(Inner(queries, None))
-            self._held = held = _Held(texts, scorer, queries.copy(), scores)
+        # Copies: a model may write into its own matrices while it learns.
+        if held is None or not _equal(held.documents, documents):
+            copy = documents.copy()
+            held = _Held(copy, Scorer(Inner(copy, None), threads=self._threads))
+        if held.queries is None or not _equal(held.queries, queries):
+            scores = held.scorer.score(Inner(queries, None))
+            held = held._replace(queries=queries.copy(), scores=scores)
+        self._held = held
         return held.scores
 
     def rank_loss(self, fitted: Fitted) -> float:

@@ -40,10 +40,10 @@ def csr(matrix: Any) -> Csr:
     )
 
 
-def leading(in_documents: Any, least: float) -> int:
-    """Return how many words, the first ones, are in so many documents each, in the mean.
+def count_frequent(in_documents: Any, least: float) -> int:
+    """Return how many of the first words are frequent: in the mean, in ``least`` documents each.
 
-    >>> leading(np.array([9, 1, 0, 6, 0]), 4)
+    >>> count_frequent(np.array([9, 1, 0, 6, 0]), 4)
     4
     """
     means = np.cumsum(in_documents) / np.arange(1, len(in_documents) + 1)

@@ -27,7 +27,7 @@ from ssi_core.kernels.ranking.scores import (
     best_again,
     top_k,
 )
-from ssi_core.kernels.sparse import Csr, csr, leading, read_only
+from ssi_core.kernels.sparse import Csr, count_frequent, csr, read_only
 from ssi_core.scoring.exhaustive import best_of_all, half_products
 from ssi_core.scoring.vectors import Inner, Several, Vectors, wide
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
@@ -37,8 +37,8 @@ ROWS_BYTES = 64 << 20
 _PAIRS_AT_ONCE = 8192
 _MANY = 64
 """Queries from which on frequent words have full columns."""
-_FREQUENT = 0.25
-"""Share of the documents that the first words have, in the mean, to be frequent."""
+_SHARE = 0.25
+"""Share of the documents that have frequent words, in the mean."""
 COLUMNS_BYTES = 64 << 20
 """Of the columns of frequent words."""
 _DOCUMENTS_AT_ONCE = 512
@@ -78,7 +78,7 @@ class Ready:
         in_documents = np.diff(self.words.indptr)
         blocks = -(-self.count // _DOCUMENTS_AT_ONCE)
         most = COLUMNS_BYTES // max(1, 4 * blocks * _DOCUMENTS_AT_ONCE)
-        count = leading(in_documents[:most], _FREQUENT * self.count)
+        count = count_frequent(in_documents[:most], _SHARE * self.count)
         columns = np.zeros((blocks, count, _DOCUMENTS_AT_ONCE), np.float32)
         entries = slice(self.words.indptr[count])
         word = np.repeat(np.arange(count), in_documents[:count])
@@ -216,12 +216,12 @@ def pairs_of(
 
 def _adder(queries: Inner, ready: Ready, scores: Float32) -> Callable[[int, int], None]:
     """Return a function that adds the sparse part of a range of queries to scores."""
-    postings = ready.postings
+    words, postings = queries.sparse, ready.postings
+    assert words is not None
     assert postings is not None
-    asked = queries.sparse
     if queries.projection is None:
-        query = csr(asked)
-        if asked is None or len(queries) < _MANY or not asked.has_sorted_indices:
+        query = csr(words)
+        if len(queries) < _MANY or not words.has_sorted_indices:
             return lambda first, last: add_sparse(*query, *postings, 0, first, last, scores)
         columns = ready.frequent
 

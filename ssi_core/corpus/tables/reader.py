@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -241,7 +242,7 @@ def _shape(
     if "\r" in line.strip("\r"):
         raise BadInput(
             f"{path}: its lines end with a carriage return alone. Convert them: "
-            f"tr '\\r' '\\n' < {path.name} > converted.csv"
+            f"tr '\\r' '\\n' < {shlex.quote(str(path))} > converted.csv"
         )
     if not header:
         names = [str(position) for position in range(1, len(names) + 1)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import math
 import re
+import shlex
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -187,7 +188,7 @@ def pad(features: PairFeatures, names: tuple[str, ...], where: str) -> PairFeatu
     return features.with_values(values, names)
 
 
-_UTF_16 = "it is in UTF-16. Convert it: iconv -f utf-16 -t utf-8"
+_UTF_16 = "it is in UTF-16. Convert it: iconv -f utf-16 -t utf-8 {file} > converted.txt"
 _OTHERS = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
@@ -215,7 +216,7 @@ def _parse(lines: Iterable[bytes | None], where: str) -> PairFeatures:
             line = line.removeprefix(codecs.BOM_UTF8)
             for sign, remedy in _OTHERS.items():
                 if line.startswith(sign):
-                    raise BadInput(f"{where}: {remedy}")
+                    raise BadInput(f"{where}: {remedy.format(file=shlex.quote(where))}")
         head, mark, comment = line.partition(b"#")
         tokens = head.split()
         if not tokens:

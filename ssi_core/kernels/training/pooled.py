@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssi_core.kernels import part
-from ssi_core.kernels.sparse import Csr, aligned_empty, clear, dot_spread, leading, spread
+from ssi_core.kernels.sparse import Csr, aligned_empty, clear, count_frequent, dot_spread, spread
 from ssi_core.kernels.training.structs import Data, Parameters, Work
 
 LEAST = 64
@@ -22,8 +22,9 @@ LEAST = 64
 _WALKS = 5
 """Products for a pair, in the block before, from which on a block has a table."""
 
-_FREQUENT, _LOOKED_AT = 2048, 1000
-"""Words that have a place for each document at most, and documents that tell how many do."""
+_MOST_FREQUENT, _SHARE, _LOOKED_AT = 2048, 0.125, 1000
+"""Of words with a place for each document: how many at most, the share of the documents that have
+them in the mean, and the documents that tell."""
 
 
 class Pool(NamedTuple):
@@ -65,7 +66,7 @@ def frequent_words(rows: Csr) -> int:
     """Return how many words, the first ones, have a place for each document of a pool."""
     looked_at = min(_LOOKED_AT, len(rows.indptr) - 1)
     words = rows.indices[: rows.indptr[looked_at]]
-    return leading(np.bincount(words[words < _FREQUENT]), looked_at / 8)
+    return count_frequent(np.bincount(words[words < _MOST_FREQUENT]), _SHARE * looked_at)
 
 
 def empty_pool(
@@ -93,7 +94,7 @@ def empty_pool(
 
 def pool_bytes(negatives: int, width: int, words: int, longest: int) -> int:
     """Return the size of `empty_pool` without what it keeps of pairs."""
-    frequent = min(words, _FREQUENT)
+    frequent = min(words, _MOST_FREQUENT)
     return size_of_pool(negatives) * (8 * width + 8 * longest + 4 * frequent) + 8 * words
 
 

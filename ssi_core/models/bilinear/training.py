@@ -46,7 +46,7 @@ class Training(Generic[T]):
         self.width = max(self.words, *(texts.matrix(shown).shape[1] for texts in sides))
         self.arrays, live = model.keeper(task), model.keeper(task, live=True)
 
-        # It holds no training, so that what judges one goes as soon as the training has ended.
+        # A closure without self: what judges a training is then freed as soon as the training is.
         def fit(parameters: Parameters) -> FittedModel:
             return fitted(model, task, live(parameters))
 

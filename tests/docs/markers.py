@@ -174,8 +174,8 @@ class Template:
 
     The first line names the result, and says ``signs`` if a value shows whether it is better or
     worse than the baseline. The second has the heads of the columns, between bars; ``{map}`` is a
-    measure, ``{map sd}`` a field of it, ``hold {claims holds}`` has a text of its own. Each further
-    line is a row: ``"LABEL" as TEXT``, or ``NAME as TEXT`` for a result as a whole, whose values
+    measure, ``{map sd}`` a field of it, ``hold {claims holds}`` has a text of its own, and a star
+    stands for the label of the row: ``N = 50 {OTHER "* (N = 50)" map}``. Each further line is a row: ``"LABEL" as TEXT``, or ``NAME as TEXT`` for a result as a whole, whose values
     follow from the heads; or cells between bars, each with any ``{EXPRESSION}``; or, of none of
     these, a heading of rows.
     """
@@ -222,8 +222,9 @@ class Template:
     def _value(self, row: str, field: str) -> str:
         if not field:
             raise BadInput(f"{row} needs cells between bars: a head says no {{MEASURE}}")
-        signed = " signed" if self._signs and field in TITLES else ""
-        return self._figure(f"{row} {field}{signed}", unit=False)
+        signed = " signed" if self._signs and field.split('" ')[-1] in TITLES else ""
+        words = field.replace("*", row.strip('"')) if "*" in field else f"{row} {field}"
+        return self._figure(words + signed, unit=False)
 
     def _filled(self, cell: str, field: str) -> str:
         measure = field.split(" ")[0]

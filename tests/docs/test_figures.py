@@ -320,7 +320,7 @@ def test_a_broken_marker_is_refused_with_its_line(results, page, message):
 
 def test_a_table_has_rows_cells_headings_and_says_what_it_is_of(results):
     said = (
-        "made-up signs\nrow | {rank_loss} | {map mean} | MAP, sd {map sd}\n"
+        'made-up signs\nrow | {rank_loss} | {map mean} | MAP, sd {made-up "*" map sd}\n'
         '"TF-IDF"\nlearnt\n"U\'V + I" as `U\'V + I`, two seeds\n'
         'BM25 | {"BM25" rank_loss mean} | {made-up "BM25" map mean} of {"TF-IDF" map mean} | -\n'
     )

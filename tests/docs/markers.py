@@ -175,9 +175,10 @@ class Template:
     The first line names the result, and says ``signs`` if a value shows whether it is better or
     worse than the baseline. The second has the heads of the columns, between bars; ``{map}`` is a
     measure, ``{map sd}`` a field of it, ``hold {claims holds}`` has a text of its own, and a star
-    stands for the label of the row: ``N = 50 {OTHER "* (N = 50)" map}``. Each further line is a row: ``"LABEL" as TEXT``, or ``NAME as TEXT`` for a result as a whole, whose values
-    follow from the heads; or cells between bars, each with any ``{EXPRESSION}``; or, of none of
-    these, a heading of rows.
+    stands for the label of the row: ``N = 50 {OTHER "* (N = 50)" map}``. Each further line is a
+    row: ``"LABEL" as TEXT``, or ``NAME as TEXT`` for a result as a whole, whose values follow from
+    the heads; or cells between bars, each with any ``{EXPRESSION}``; or, of none of these, a
+    heading of rows.
     """
 
     def __init__(self, said: str, results: Results) -> None:

@@ -108,6 +108,27 @@ class Model(Estimator):
     ``cost`` where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as
     its score can be explained by words. Sizes of ``array_specs`` are the numbers of words of each
     view on either side: "query raw", "document counts".
+
+    Parameters
+    ----------
+    view : str
+        Weighting of words, such as "raw" or "sublinear:100".
+    dimensions : int or list of int
+        N, the rank of the maps; of several values the rank loss on training pairs chooses.
+    parts : list of tables
+        Models that it is made of (two of a mixture): ``model`` (a name) and its hyper-parameters,
+        in TOML ``[[rows.parts]]``.
+    background : list of float
+        Weights of the collection (lambda_1), between 0 and 1, larger for long queries; validation
+        chooses.
+    unigram : list of float
+        Weights of the document's own words (lambda_2), 0 for none; validation chooses.
+    measure : str
+        Mean on validation that chooses: "map", "mrr" or "ndcg_at_10".
+    validation_queries : int
+        Queries of validation that choose settings, or when a training ends.
+    tuning_queries : int
+        Training queries whose rank loss chooses settings.
     """
 
     noun: ClassVar[str] = "model"

@@ -72,20 +72,15 @@ class Bm25F(Model):
     b_short : list of float
         The same of title, headings and url.
     b_anchors : list of float
-        The same of anchors: many of them are a sign of a good document, and no fault.
+        The same of anchors: many of them are a sign of a good document.
     title, headings, url, anchors : list of float
-        Weights of the fields, 0 leaves one out.
+        Weights of the fields; 0 leaves one out.
     phrases : list of float
-        Weights of words that are near each other in a name, 0 leaves them out.
+        Weights of words that are near each other in a name; 0 leaves them out.
     k3 : float
         Saturation of the query's counts; it matters where queries are documents.
     combine : str
-        "counts": the counts of all fields are added up before they saturate. "scores": the scores
-        of all fields are.
-    measure : str
-        Mean that chooses.
-    validation_queries : int
-        Queries that choose.
+        What is added up over the fields: "counts", before they saturate, or "scores".
     """
 
     name: ClassVar[str] = "bm25f"

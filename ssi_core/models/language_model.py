@@ -31,14 +31,6 @@ class LanguageModel(Model):
 
     A word of the vocabulary that no document has (of a training side, say) is taken as occurring
     once; a query's unknown words are the same for every document.
-
-    Parameters
-    ----------
-    background : list of float
-        Weights of the collection to choose from, between 0 and 1; long queries need more of it. The
-        one with the lowest rank loss on validation is taken; a single one as it is.
-    validation_queries : int
-        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "language_model"

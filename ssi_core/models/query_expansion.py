@@ -32,14 +32,10 @@ class QueryExpansion(Model):
 
     Parameters
     ----------
-    view : str
-        Weighting of words.
     expansions : list of int
         Values of E to choose from.
     betas : list of float
         Values of beta to choose from.
-    tuning_queries : int
-        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "query_expansion"

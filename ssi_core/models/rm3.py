@@ -55,20 +55,15 @@ class Rm3(Parts):
     Parameters
     ----------
     parts : list of one table
-        The model of the first pass: ``model`` (bm25f, bm25 or language_model) and its
-        hyper-parameters; in TOML ``[[rows.parts]]``.
+        The model of the first pass: "bm25f", "bm25" or "language_model".
     documents : list of int
-        Documents that the relevance model is estimated from.
+        Documents that estimate the relevance model.
     terms : list of int
         Words that are added.
     original : list of float
-        Weights of the query as it is asked, 0..1.
+        Weights of the query itself, 0..1.
     common : float
-        A word that is in more than this share of the documents is not added.
-    measure : str
-        Mean that chooses.
-    validation_queries : int
-        Queries that choose.
+        Words in more than this share of the documents are not added.
     """
 
     name: ClassVar[str] = "rm3"

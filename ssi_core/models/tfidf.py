@@ -14,13 +14,7 @@ from ssi_core.types import Task, Texts, View
 
 @dataclass(frozen=True)
 class TfIdf(Model):
-    """``f(q, d) = q'd`` on unit rows of one view: the cosine.
-
-    Parameters
-    ----------
-    view : str
-        Weighting of words, such as "raw" or "sublinear", with an optional cut.
-    """
+    """``f(q, d) = q'd`` on unit rows of one view: the cosine."""
 
     name: ClassVar[str] = "tfidf"
     view: str = "raw"

@@ -1,6 +1,7 @@
 """Reference tables of the pages, made of the code: `<!-- reference: NAME -->`.
 
     commands                          verbs of the command
+    shared                            hyper-parameters of several models
     table | task | row | paper | claim | printed      keys of a TOML table
     trained                           hyper-parameters of every model that is trained on triples
     low_rank                          those of every such model with maps U and V
@@ -19,9 +20,12 @@ import click
 from flows.cli import cli
 from ssi_core.command.library import FURTHER, GROUPS
 from ssi_core.command.verb import Verbs
+from ssi_core.models.base import Model
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
-from tests.docs.schema import CLASSES, keys
+from tests.docs.schema import CLASSES, descriptions, keys
+
+SHARED = descriptions(Model.__doc__ or "")
 
 _KINDS = {
     "string": "text",
@@ -36,8 +40,10 @@ def reference(name: str) -> str:
     """Return the Markdown table of a name."""
     if name == "commands":
         return _commands()
+    if name == "shared":
+        return _table(("key", "meaning"), [(f"`{key}`", text) for key, text in SHARED.items()])
     if name not in CLASSES:
-        raise BadInput(f"no reference {instead(name, ['commands', *CLASSES])}")
+        raise BadInput(f"no reference {instead(name, ['commands', 'shared', *CLASSES])}")
     return _table(("key", "value", "default", "meaning"), _keys(name))
 
 
@@ -72,7 +78,9 @@ def _keys(name: str) -> list[tuple[str, ...]]:
     for key, schema in keys(name).items():
         default = schema.get("default")
         if key not in inherited or inherited[key].get("default") != default:
-            row = _kind(schema), _shown(default), schema["description"]
+            shared = schema["description"] == SHARED.get(key)
+            meaning = "[shared](#shared-keys)" if shared else schema["description"]
+            row = _kind(schema), _shown(default), meaning
             same.setdefault(row, []).append(key)
     return [(", ".join(f"`{key}`" for key in names), *row) for row, names in same.items()]
 

@@ -24,7 +24,7 @@ def test_every_model_and_table_is_on_a_page():
         for marker in markers((ROOT / page).read_text(encoding="utf-8"))
         if marker.kind == "reference"
     }
-    assert there == {"commands", *schema.CLASSES}
+    assert there == {"commands", "shared", *schema.CLASSES}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -57,6 +57,7 @@ def test_a_key_without_a_description_is_seen(monkeypatch):
 def test_a_key_that_differs_from_the_base_is_listed_again():
     keys = [row[0] for row in reference._keys("multi_task")]
     assert keys == ["`diagonal`", "`auxiliary`", "`length`", "`storage`", "`adagrad`"]
+    assert reference._keys("tfidf") == [("`view`", "text", '`"raw"`', "[shared](#shared-keys)")]
     with pytest.raises(BadInput, match=r"no reference 'bilinaer'.* Did you mean 'bilinear'"):
         reference.reference("bilinaer")
 

@@ -37,14 +37,8 @@ class Opca(Projection):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of both sides.
-    dimensions : int
-        N, the number of components.
     gammas : list of float
-        Shares of equal noise in all words to choose from; a small one needs more time.
-    validation_queries : int
-        Queries of validation whose rank loss chooses.
+        Shares of equal noise in all words to choose from; small ones take longer.
     """
 
     name: ClassVar[str] = "opca"

@@ -34,13 +34,9 @@ class Pca(Projection):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of both sides.
     texts : str
-        Texts whose covariance it is: "separate": queries and documents, each by itself; "joined":
-        each query with its document, as one text.
-    dimensions : int
-        N, the number of components.
+        Texts of the covariance: "separate" (queries and documents), or "joined" (each query with
+        its document).
     """
 
     name: ClassVar[str] = "pca"

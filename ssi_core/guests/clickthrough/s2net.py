@@ -41,25 +41,18 @@ class S2Net(Projection):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of both sides.
-    dimensions : int
-        N, the rank of V.
     gamma : float
         Factor of the difference of cosines in the loss.
     negatives : int
-        Documents d- of each pair: drawn from those of other training pairs, none of them relevant
-        to the query in training.
+        Documents d- of each pair, from other training pairs, none of them relevant to the query.
     memory : int
         Steps whose curvature L-BFGS remembers; each takes twice the memory of V.
     epoch : int
-        Iterations between two validations; an iteration goes over all pairs.
+        Iterations, each over all pairs, between two validations.
     budget : int
-        Iterations at most.
+        Maximum number of iterations.
     patience : int
         Validations without improvement before the training ends.
-    validation_queries : int
-        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "s2net"

@@ -66,12 +66,12 @@ class TopicModel(Model):
     Parameters
     ----------
     texts : str
-        "pairs": queries and documents of the training pairs; "documents": the documents alone.
+        Training texts: "pairs" (queries and documents) or "documents".
     projected : bool
-        Project the topics of each pair's words so that both texts have the same expected shares.
-        Its cost grows with the cube of the distinct words of a pair: for titles.
+        Project the topics of a pair's words so that both texts have the same expected shares. The
+        cost grows with the cube of the distinct words of a pair: for titles.
     merged : bool
-        Queries and documents have the same words in a topic.
+        Queries and documents share the words of a topic.
     topics : int
         T, the number of topics.
     passes : int
@@ -79,16 +79,10 @@ class TopicModel(Model):
     folding : int
         Passes of EM that give a document its topics.
     alpha, beta : float
-        Dirichlet priors of topics in a text, and of words in a topic, above 1.
-    background : list of float
-        Weights of the collection, lambda_1; the best on validation is taken.
-    unigram : list of float
-        Weights of the document's own words, lambda_2; 0: topics alone.
+        Dirichlet priors, above 1: of topics in a text, and of words in a topic.
     unseen : str
-        What a word of a document that no training pair has becomes in a query: "nothing", or
-        "itself", and the topics explain the other words of the document.
-    validation_queries : int
-        Queries of the rank loss on validation.
+        What a word of a document without training pairs becomes in a query: "nothing", or "itself",
+        and the topics explain the other words.
     """
 
     name: ClassVar[str] = "topic_model"

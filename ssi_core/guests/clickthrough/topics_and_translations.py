@@ -37,16 +37,10 @@ class TopicsAndTranslations(Parts):
     Parameters
     ----------
     parts : list of two tables
-        A ``topic_model`` and a ``translation_model`` with their hyper-parameters; in TOML
-        ``[[rows.parts]]``. Their own weights of the mixture are not used.
+        A ``topic_model`` and a ``translation_model``; their own weights of the mixture are not
+        used.
     translated : list of float
         Weights of the translations beside the topics; the best on validation is taken.
-    background : list of float
-        Weights of the collection, lambda_1; the best on validation is taken.
-    unigram : list of float
-        Weights of the document's own words, lambda_2; 0: topics and translations alone.
-    validation_queries : int
-        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "topics_and_translations"

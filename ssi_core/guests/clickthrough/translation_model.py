@@ -55,19 +55,12 @@ class TranslationModel(Model):
     Parameters
     ----------
     passes : int
-        Passes of EM over the training pairs; the one with the lowest rank loss on validation is
-        kept, and then the two weights of the mixture with the lowest.
+        Passes of EM over the training pairs; validation chooses the one to keep, then the two
+        weights of the mixture.
     least : float
-        Translations of a smaller chance are left out of the trained model; 0: none.
-    background : list of float
-        Weights of the collection, lambda_1; the best on validation is taken.
-    unigram : list of float
-        Weights of the document's own words, lambda_2; 0: translations alone.
+        Translations with a smaller probability are left out of the model; 0: none.
     unseen : str
-        What a word of a document that has no translations, such as one that no training pair has,
-        is translated into: "nothing", or "itself".
-    validation_queries : int
-        Queries of the rank loss on validation.
+        What a word of a document without translations is translated into: "nothing" or "itself".
     """
 
     name: ClassVar[str] = "translation_model"

@@ -32,14 +32,9 @@ class Fusion(Parts):
 
     Parameters
     ----------
-    parts : list of tables
-        Two models or more: ``model`` (its name) and its hyper-parameters; in TOML
-        ``[[rows.parts]]``.
     k : list of float
-        Constants of the ranks; of several the one with the lowest rank loss on validation. The
+        Constants of the ranks; the one with the lowest rank loss on validation is taken. The
         larger, the less the first places weigh.
-    validation_queries : int
-        Queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "fusion"

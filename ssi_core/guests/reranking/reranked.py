@@ -56,17 +56,14 @@ class Reranked(Parts):
 
     Parameters
     ----------
-    parts : list of tables
-        One model or more: ``model`` (its name) and its hyper-parameters; in TOML
-        ``[[rows.parts]]``.
     ranker : str
         Name of the ranker of pairs; see docs/reranking.md.
     settings : mapping
         Its hyper-parameters.
     depth : int
-        Documents of a query that are put into another order.
+        Documents of a query to reorder.
     queries : int
-        Queries of a side at most that the ranker learns from.
+        Maximum number of queries of a side that the ranker learns from.
     """
 
     name: ClassVar[str] = "reranked"

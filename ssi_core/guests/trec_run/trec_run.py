@@ -49,8 +49,8 @@ class TrecRun(Model):
     Parameters
     ----------
     runs : list of str
-        Files that are read as one, such as one of the test and one of validation; plain, or
-        compressed with gzip or zstd. A relative path is from where the command is run.
+        Files that are read as one, such as those of test and validation; plain, gzip or zstd.
+        Relative paths start where the command is run.
     """
 
     name: ClassVar[str] = "trec_run"

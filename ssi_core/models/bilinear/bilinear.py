@@ -45,30 +45,26 @@ class Bilinear(LowRank):
     form : str
         Form of W: "low_rank", or "zero" for a diagonal alone.
     length : float or list of float or None
-        Length of the latent vector ``V phi(d)`` of every document once the training is over, as a
-        multiple of their mean length: a document is then no better for all queries alike. Of
-        several values validation chooses, by ``stop_by``. None: the lengths that were learnt.
+        After the training, scale the latent vector ``V phi(d)`` of each document to this multiple
+        of their mean length: no document is then better for all queries. ``stop_by`` chooses among
+        several.
     storage : str
-        Numbers of U and V while they learn and in the model: "float32", or "float16", rounded to
-        nearest after each step, in half of the memory and of the disk, and 1.2 to 1.5 times the
-        triples a second. All sums are float32. Choose it where memory or time ends a training: the
-        same triples gave the same rank loss or a slightly higher one.
+        "float32", or "float16" (rounded after each step): half of the memory and disk, 1.2 to 1.5
+        times the triples a second, and the same rank loss or a slightly higher one. Sums are
+        float32.
     adagrad : bool
         A rate for each word, which falls with its steps (`kernels.training.adagrad`); ``rates`` are
-        then about the size of the first step of an entry of U and V.
+        then about the first step of an entry of U and V.
     step : str
-        "triple": each pair draws documents d- of its own. "block": 64 pairs share 64 of them (or as
-        many more as ``negatives`` needs), whose ``V d-`` is computed once, and pairs of one query
-        follow each other; a triple of the budget is a pair and what it tries of them. 2 to 12 times
-        as many triples a second, most where a pair tries many documents; choose the rates anew.
-        With ``against="random"`` alone. What ``validation_time`` says of bits needs an ``epoch`` in
-        thousands.
+        "triple": each pair draws its own d-. "block": 64 pairs share 64 of them (more if
+        ``negatives`` needs more), whose ``V d-`` is computed once; a triple of the budget is a pair
+        and what it tries. 2 to 12 times as many triples a second, most with many negatives; choose
+        the rates anew. With ``against="random"`` alone; for ``validation_time``, use an ``epoch``
+        in thousands.
     lsi_weight : float or "typed"
-        Weight of LSI at the start: U and V are ``sqrt(lsi_weight) V_N``, of the N leading right
-        singular vectors of the documents in ``view``, so that the model is LSI (by the inner
-        product) beside the diagonal before the first step. What pairs are too few to teach stays as
-        LSI has it. 0: random maps. So are those of two vocabularies. "typed": 2 where queries are
-        no documents, or else 0: of links it was no better with many pairs, and worse with few.
+        Start from LSI: U and V are ``sqrt(lsi_weight) V_N``, the N leading right singular vectors
+        of the documents in ``view``. 0: random maps, as always with two vocabularies. "typed": 2
+        where queries are not documents, else 0.
     others
         See `LowRank`.
     """

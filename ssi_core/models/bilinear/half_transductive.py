@@ -36,7 +36,7 @@ class HalfTransductive(LowRank):
     Parameters
     ----------
     diagonal : str
-        As in the other models, added to both scores; the paper has none.
+        Added to both scores; the paper has none.
     tied : bool
         Unknown documents have the map of queries, ``g(x, y) = (U x)' (U y)`` (the paper); if false,
         a map of their own, ``(U x)' (V y)``.
@@ -44,16 +44,15 @@ class HalfTransductive(LowRank):
         Weight of the functional objective; 0 leaves it out, which makes a step cheaper.
     initial : str
         "functional": the maps are those of ``U'U`` (with the diagonal) after ``functional_budget``
-        triples, and ``v_i = U phi(y_i)``, so that documents that are hardly ever drawn have a
-        useful vector. "normal": maps and v are drawn from a normal distribution (the paper, with an
-        ``init_std`` of 1).
+        triples, and ``v_i = U phi(y_i)``, so that documents that are rarely drawn have a useful
+        vector. "normal": maps and v are random (the paper, with ``init_std`` 1).
     functional_budget : int
-        Triples of the phase before.
+        Triples of that first phase.
     functional_rates : list of float
-        Learning rates of the phase before; by default those of ``rates``. That phase also chooses
-        alpha, margin and init_std where they have several values.
+        Learning rates of that phase, by default ``rates``. It also chooses among several values of
+        alpha, margin and init_std.
     init_std : float or list of float
-        Standard deviation of the maps (and v) at the start; of several values validation chooses.
+        Standard deviation of the maps (and v) at the start.
     others
         See `LowRank`. From a start without vectors of documents, ``v_i = U phi(y_i)``.
     """

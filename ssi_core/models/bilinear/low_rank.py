@@ -60,21 +60,19 @@ class LowRank(Trained):
     ----------
     tied : bool
         U is V, so that W is symmetric.
-    dimensions : int
-        N, the rank of W.
     init_std : float or list of float
-        Standard deviation of U and V at the start; of several values validation chooses.
+        Standard deviation of U and V at the start.
     decays : int
-        How often the rate falls to a third where the training would end; it goes on from its best.
+        How often the training, instead of ending, goes on from its best with a third of the rate.
     stop_by : str
-        Mean on validation that ends the training and says which of its parameters are kept:
-        "rank_loss", or "map", "mrr", "ndcg_at_10", which look at the head of a list.
+        Mean on validation that ends the training and chooses the parameters to keep: "rank_loss",
+        "map", "mrr" or "ndcg_at_10".
     learn_first : str
-        Name of a further task (``task.auxiliary``) that ``U'V``, without a diagonal, learns first;
-        U and V start from there. It helps on tasks with few pairs.
+        Further task (``task.auxiliary``) that ``U'V``, without a diagonal, learns first, as a
+        start. It helps tasks with few pairs.
     learn_on : str
-        Name of a further task, such as "monolingual", that is learnt in place of the task: its
-        queries are in the language of the documents, as translated queries are.
+        Further task, such as "monolingual", to learn instead: its queries are in the language of
+        the documents, like translated queries.
     others
         See `Trained`.
     """

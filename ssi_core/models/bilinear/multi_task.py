@@ -35,19 +35,17 @@ class MultiTask(LowRank):
     Parameters
     ----------
     auxiliary : tuple of str or mapping
-        Further objectives, each a step after that of the model's own. ``task``: the
-        name of a further task (``task.auxiliary``). ``query`` and ``document``: the names of the
-        maps of its term, where ``U_F`` and ``V_E`` are those of the model (one and the same where
-        it is tied), and any other name is a map that only these objectives share; by default those
-        of the model. ``weight``: its rate as a multiple of the first one's, 1 by default. A name
-        alone is that of a task. Their terms share the model's diagonal, unless their queries and
-        documents are in other words than it.
+        Further objectives, each a step after that of the model. ``task``: a further task
+        (``task.auxiliary``); its name alone is enough. ``query``, ``document``: maps of its term,
+        by default those of the model, ``U_F`` and ``V_E`` (the same if tied); any other name is a
+        map that only these objectives share. ``weight``: multiple of the first rate, by default 1.
+        Objectives share the diagonal, unless their queries and documents have other words.
     length : float or list of float or None
-        As of the model "bilinear".
+        As in ``bilinear``.
     storage : str
-        As of the model "bilinear".
+        As in ``bilinear``.
     adagrad : bool
-        As of the model "bilinear".
+        As in ``bilinear``.
     others
         See `LowRank`; ``pairs`` is a share of the model's own objective alone.
     """

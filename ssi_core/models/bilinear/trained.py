@@ -42,75 +42,68 @@ class Trained(Model):
     Parameters
     ----------
     diagonal : str
-        "none"; "identity": equal words count 1; "alpha": they count alpha; "learned": a weight for
-        each word, which starts at 1.
+        "none"; "identity": equal words count 1; "alpha": they count alpha; "learned": each word has
+        a weight, which starts at 1.
     alpha : float or list of float
-        With diagonal "alpha": its value, or its start; of several values validation chooses.
+        Value, or start, of alpha with the diagonal "alpha".
     alpha_rate : float
         Learning rate of alpha; 0 keeps it fixed.
     diagonal_rate : float
-        With diagonal "learned": rate of D as a multiple of the rate of W.
+        With the diagonal "learned": its rate as a multiple of that of W.
     view : str
         Weighting of words that W reads.
     diagonal_view : str
-        Weighting of words that the diagonal reads; by default that of ``view``.
+        Weighting of words that the diagonal reads, by default ``view``.
     rates : list of float
         Learning rates; the one with the lowest rank loss after ``search_budget`` triples is taken.
     rate_by : str
-        Rank loss that chooses the rate: "training" (the paper) or "validation". Other settings with
-        several values are chosen by the rank loss on validation.
+        Rank loss that chooses the rate: "training" (the paper) or "validation".
     margin : float or list of float
-        Margin of the hinge loss. With the identity, a margin of 1 / alpha is the same as alpha with
-        a margin of 1.
+        Margin of the hinge loss. With the identity, 1 / alpha is the same as alpha with a margin of
+        1.
     negatives : int
         Documents d- that are tried for a pair until one violates the margin.
     against : str
-        "random": d- is any document. "shown": d- is one that was shown to the query, where the task
-        knows what was shown (`types.Pairs`); validation is then on slates. A task whose weights are
-        relevance times showings needs "shown". "first_stage": a share of the d- are from the head
-        of the order that the diagonal gives before it learns, ``sum_i q_i d_i``, the others any
-        (`training.hard`). Only training pairs are left out of that order. Of further tasks d- is
-        any document.
+        "random": d- is any document. "shown": one that was shown for the query, if the task knows
+        them (`types.Pairs`); validation then ranks what was shown. Tasks whose weights are
+        relevance times showings need it. "first_stage": a share of the d- comes from the head of
+        the order by the diagonal before it learns (`training.hard`), without training pairs.
+        Further tasks draw any document.
     hard_share : float or list of float
-        With "first_stage": the share; of several values validation chooses.
+        With "first_stage": the share.
     hard_depth : int
-        With "first_stage": so many documents are drawn from.
+        With "first_stage": the number of documents to draw from.
     negatives_power : float or list of float
-        d- is drawn by ``(1 + n)^power``, where n training pairs lead to it; 0: uniformly. What is
-        linked to often is then no better than what is not, all else being equal: the score learns
-        ``P(d | q) / P(d)``. With "random" only; of several values validation chooses.
+        d- is drawn in proportion to ``(1 + n)^power``, where n training pairs lead to it; 0:
+        uniformly. Documents with many links then have no advantage: the score learns ``P(d | q) /
+        P(d)``. With "random" only.
     warp : bool
-        Multiply the rate of a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``,
-        where n is the trial that violated the margin, of Y documents
-        (`kernels.training.warp.rank_weight`).
+        Multiply a step by ``L(floor((Y - 1) / n))``, ``L(k) = 1 + 1/2 + ... + 1/k``, where trial n
+        of Y documents violated the margin (`kernels.training.warp.rank_weight`).
     epoch : int or "passes"
-        Triples between two validations. "passes": as many as there are training pairs, which is a
-        pass over them, but at least 10,000 and at most 50,000; the fact ``epoch`` says how many.
+        Triples between two validations. "passes": the number of training pairs, but 10,000 to
+        50,000; the fact ``epoch`` reports it.
     validation_time : float or None
-        Share of the time that validation may take: the triples between two validations are then a
-        multiple of ``epoch``, at most a tenth of the budget, chosen once by the clock, before the
-        first validation. The run is not reproducible as it stands; the fact ``epoch`` says what was
-        chosen, and with that ``epoch`` and no share a training has the same bits. None: ``epoch``.
+        Share of the time that validation may take: before the first validation, the clock chooses a
+        multiple of ``epoch``, at most a tenth of the budget. Such a run is not reproducible; one
+        with the ``epoch`` that its facts report, and no share, has the same bits.
     budget : int
-        Triples at most.
+        Maximum number of triples.
     patience : int or "passes"
-        Validations without improvement before the rate falls (``decays``), or the training ends;
-        half as many once it has fallen. "passes": those of five passes over the training pairs, at
-        least of 500,000 triples, where a rank loss that has fallen by a hundredth is an
-        improvement, too, and one that is half above its lowest counts as five; the fact
-        ``patience`` says how many.
+        Validations without improvement before the rate falls (``decays``) or the training ends;
+        half as many after a fall. "passes": five passes over the training pairs, at least 500,000
+        triples; then a rank loss that falls by a hundredth is an improvement, too, and one that is
+        half above the lowest counts as five validations. The fact ``patience`` reports it.
     search_budget : int
-        Triples of each trial of the search.
-    validation_queries : int
-        Queries of the rank loss on validation.
+        Triples of each trial of a rate.
     pairs : float
-        Share of the training pairs that is learnt from (`tasks.training_part`). The other pairs are
-        treated like test pairs: they may be sampled as negatives and count as irrelevant in the
-        training rank loss. Validation and test stay the same, so that shares can be compared.
+        Share of the training pairs to learn from (`tasks.training_part`). The others are treated
+        like test pairs: they may be drawn as negatives, and are irrelevant in the training rank
+        loss. Validation and test do not change.
     curves : bool
         Also report ``curve/train_rank_loss``, of the pairs learnt from, and
-        ``curve/test_rank_loss``, of ``validation_queries`` queries each. Neither has an influence
-        on the training.
+        ``curve/test_rank_loss``, each of ``validation_queries`` queries. They do not influence the
+        training.
     """
 
     gone: ClassVar[frozenset[str]] = frozenset({"hard_skip"})

@@ -77,10 +77,9 @@ class WordPairs(Trained):
     buckets : int
         H, the number of weights of a hashed W; pair (s, t) has that of bucket ``(s P + t) mod H``.
     step : str
-        "triple": a step costs ``|q| |d|``, four times. "block": pairs of one query follow each
-        other, up to eight, and its rows of W are read and written once for them, in
-        ``2 |q|`` times the words of documents; what is tried of other documents costs next to
-        nothing. Made for whole texts, and for many ``negatives``; dense and sparse W only.
+        "triple": a step costs ``|q| |d|``, four times. "block": up to eight pairs of one query are
+        learnt together, and read and write its rows of W once; more documents d- cost next to
+        nothing. For whole texts and many ``negatives``; dense and sparse W only.
     others
         See `Trained`.
     """

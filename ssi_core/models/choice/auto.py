@@ -104,30 +104,24 @@ class Auto(Model):
 
     Parameters
     ----------
-    measure : str
-        Mean that chooses, over queries of validation.
     budget : int
-        Triples of all trainings together, at most.
+        Maximum number of triples of all trainings together.
     visits : int
-        The same for each training pair: a task with few pairs has a smaller budget.
+        Maximum for each training pair: tasks with few pairs have a smaller budget.
     first : int
-        Triples of each training in the first round, or a tenth of the pairs, if that is more; of
-        few pairs, five for each. As many are begun as a third of the budget has room for.
+        Triples of each training in the first round, or a tenth of the pairs if that is more (five
+        for each of few pairs). A third of the budget sets how many trainings begin.
     level : float
         One-sided p (paired randomisation) below which a trained model is called better than the
         best untrained one.
     documented : mapping
-        Settings of a `Bilinear` that is trained as they say, whatever the trials come to; where
-        people type, its latent part beside BM25F (`Residual`). Empty: none.
-    dimensions : int
-        Rank of U and V.
-    validation_queries : int
-        Queries of validation that choose, both halves together.
+        Settings of a ``bilinear`` model that is always trained; where people type, its latent part
+        beside BM25F (``residual``). Empty: none.
     hard_share : list of float
-        Shares of d- from the head of the diagonal's first order that are tried, beside none, where
-        queries are no documents; 0 tries none. See `Bilinear`.
+        Shares of d- from the head of the diagonal's first order to try, beside none, where queries
+        are not documents; 0: none.
     view, diagonal_view, alpha, margin, rates, negatives_power : list
-        Values that are tried, each beside the first ones of the others; see `Bilinear`.
+        Values to try, as in ``bilinear``.
     """
 
     name: ClassVar[str] = "auto"

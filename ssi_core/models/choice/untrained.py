@@ -44,10 +44,6 @@ class Untrained(Model):
 
     Parameters
     ----------
-    measure : str
-        Mean that chooses, over queries of validation.
-    validation_queries : int
-        Queries of validation that choose.
     view : list of str
         Weightings of words of the cosines.
     """

@@ -22,16 +22,7 @@ from ssi_core.types import Task
 
 @dataclass(frozen=True)
 class BestOf(Parts):
-    """The model of the lowest validation rank loss among several; of equal ones the first.
-
-    Parameters
-    ----------
-    parts : list of tables
-        Two models or more: ``model`` (its name) and its hyper-parameters; in TOML
-        ``[[rows.parts]]``.
-    validation_queries : int
-        Queries whose rank loss chooses.
-    """
+    """The model of the lowest validation rank loss among several; of equal ones the first."""
 
     name: ClassVar[str] = "best_of"
     without: ClassVar[frozenset[str]] = frozenset({"best_of"})

@@ -35,10 +35,8 @@ class Mixture(Parts):
 
     Parameters
     ----------
-    parts : list of two tables
-        Two models: ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``.
     betas : list of float
-        Weights of the second model to choose from, none negative; with 0 it may be left out.
+        Weights of the second model to choose from; 0 leaves it out.
     tune_on : str
         Pairs whose rank loss chooses: "valid" or "train".
     tuning_queries : int

@@ -19,13 +19,7 @@ from ssi_core.types import Task, Watch
 
 @dataclass(frozen=True)
 class Parts(Model):
-    """Base of models with parts.
-
-    Parameters
-    ----------
-    parts : tuple of mappings
-        For each part ``model`` (its name) and its hyper-parameters; in TOML ``[[rows.parts]]``.
-    """
+    """Base of models with parts."""
 
     without: ClassVar[frozenset[str]]
     """Names of models that are no parts of this one."""

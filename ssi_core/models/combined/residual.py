@@ -50,15 +50,13 @@ class Residual(Parts):
         A model whose score is an inner product of words, such as "bm25f" or "tfidf", and a
         "bilinear" one, whose diagonal and length are set here.
     weights : list of float
-        Weights w of the second part, where 1 is the one that it learned with, and 0 leaves the
-        first part alone. Of several the first one is taken, unless another one has a mean on
-        validation that is higher by more than the standard error of the difference.
+        Weights of the second part; 1 is the one that it learned with, 0 leaves the first part
+        alone. The first one is taken, unless another has a mean on validation that is higher by
+        more than the standard error of the difference.
     titles : bool
-        Where the queries are words of links, learn from the titles of documents, too.
-    measure : str
-        Mean that chooses the weight.
+        Where queries are words of links, learn from titles, too.
     tuning_queries : int
-        Queries of validation that choose it.
+        Queries of validation that choose the weight.
     """
 
     name: ClassVar[str] = "residual"

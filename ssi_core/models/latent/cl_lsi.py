@@ -60,14 +60,8 @@ class ClLsi(Model):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of both sides.
-    dimensions : int or list of int
-        N; of several values the rank loss on training pairs chooses.
     measure : str
         "cosine" or "dot".
-    tuning_queries : int
-        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "cl_lsi"

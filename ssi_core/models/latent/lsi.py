@@ -31,17 +31,7 @@ _ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
 
 @dataclass(frozen=True)
 class Lsi(Projection):
-    """``f(q, d) = cos(q V_N, d V_N)``.
-
-    Parameters
-    ----------
-    view : str
-        Weighting of words of the factored matrix.
-    dimensions : int or list of int
-        N; of several values the rank loss on training pairs chooses.
-    tuning_queries : int
-        Training queries whose rank loss chooses.
-    """
+    """``f(q, d) = cos(q V_N, d V_N)``."""
 
     name: ClassVar[str] = "lsi"
     dimensions: Dimensions | Values[Dimensions] = _GRID
@@ -78,16 +68,10 @@ class LsiMixture(Model):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of the factored matrix.
     tfidf_view : str
         Weighting of words of the cosine; by default that of ``view``.
-    dimensions : int or list of int
-        N; of several values the rank loss on training pairs chooses.
     alphas : list of float
         Values of alpha to choose from.
-    tuning_queries : int
-        Training queries whose rank loss chooses.
     """
 
     name: ClassVar[str] = "lsi_mixture"

@@ -45,29 +45,23 @@ class Softmax(Model):
 
     Parameters
     ----------
-    view : str
-        Weighting of words of both sides.
-    dimensions : int
-        N, the rank of both maps.
     temperature : float
         t in the loss.
     batch : int
-        Pairs that are told from each other.
+        Pairs in a batch.
     rates : list of float
-        Learning rates of the steps of Adam, as a share of the largest entry of U and V at the
-        start; the one of the lowest rank loss after ``search_budget`` pairs is taken.
+        Learning rates of Adam, as a share of the largest entry of U and V at the start; the one
+        with the lowest rank loss after ``search_budget`` pairs is taken.
     rate_by : str
         Rank loss that chooses the rate: "training" or "validation".
     epoch : int
         Pairs between two validations.
     budget : int
-        Pairs at most.
+        Maximum number of pairs.
     patience : int
         Validations without improvement before the training ends.
     search_budget : int
         Pairs of each trial of a rate.
-    validation_queries : int
-        Queries of the rank loss on validation.
     """
 
     name: ClassVar[str] = "softmax"

@@ -199,21 +199,20 @@ class RetrainSettings(BaseModel):
     budget: int | None = _budget("Another budget makes another retraining of the same data")
     start: Literal["scratch", "champion"] = Field(
         default="scratch",
-        description="First values of the model: random, or those of the champion, or of a later "
-        "challenger that measured no worse, word by word. Without --budget, a start from the "
-        "champion takes ten times the share of the row's budget that the changed pairs are of all "
-        "pairs",
+        description="Start of the training: random values (scratch), or those of the champion or "
+        "of a later model that measured no worse. With champion, and without --budget, 1 % of "
+        "changed pairs take 10 % of the row's budget, and so on",
     )
     scratch_days: int = Field(
         default=7,
         ge=0,
-        description="Days after which a retraining starts from scratch all the same, in full, as a "
-        "check of those from the champion; 0: never",
+        description="Days after which --start champion trains from scratch all the same, as a "
+        "check; 0: never",
     )
     frozen: list[str] = Field(
         default_factory=list,
-        description="Frozen evaluation set of 'ssi ops freeze', beside those that retrainings draw "
-        "and keep under .ssi/frozen. The newest judges, and none is trained on. Can be repeated",
+        description="Evaluation set of 'ssi ops freeze', beside those that retrainings draw and "
+        "keep under .ssi/frozen. The newest set decides; no set is trained on. Can be repeated",
         json_schema_extra={"path": "absolute"},
     )
     renew_days: int = Field(
@@ -224,32 +223,32 @@ class RetrainSettings(BaseModel):
     renew: bool = Field(default=False, description="Draw a new frozen set in this retraining")
     name: Name = Field(default="ssi", description="Name of the registered model")
     measure: Literal["map", "rank_loss"] = Field(
-        default="map", description="Measure by which the challenger must be better"
+        default="map", description="Measure by which the new model must be better"
     )
     alpha: float = Field(
         default=0.05,
         gt=0,
         lt=1,
-        description="Probability of ever promoting a model that is only equal",
+        description="Maximum probability of ever promoting a model that is only equal",
     )
     margin: float = Field(
         default=0.05,
         gt=0,
         lt=1,
-        description="Share of its mean that a guard slice may lose",
+        description="Share of the champion's mean that the new model may lose on a slice",
     )
     size: float = Field(
         default=0.7,
         ge=0,
         le=1,
-        description="Share of the earlier number of documents, and of links, that there must be",
+        description="Minimum number of documents, and of links, as a share of the last data",
         json_schema_extra={"flag": "--min-size"},
     )
     limits: dict[str, float] = Field(
         default_factory=dict,
-        description="Further limit of the check of the data: what may change from one retraining "
-        "to the next, such as words=3 or map=0.4. Names: words, unknown, empty, languages, map, "
-        "clicks (docs/retraining.md). Can be repeated",
+        description="Another limit on how much the data may change, such as words=3 or map=0.4. "
+        "Names: words, unknown, empty, languages, map, clicks (docs/retraining.md). Can be "
+        "repeated",
         json_schema_extra={"flag": "--data-limit", "metavar": "NAME=NUMBER"},
     )
     threads: int = Field(default=1, ge=1, le=1024, description="Of the training; 1 repeats exactly")

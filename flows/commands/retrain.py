@@ -28,7 +28,7 @@ class FreezeSettings:
     out: Path | None = OUT
     since: Path | None = option(
         None,
-        "Earlier state of the collection. What it lacks is new, and has slices of its own.",
+        "Earlier state of the collection. What is new since then gets slices of its own.",
         type=PATH,
     )
     relevant: Literal["click", "translation > link", "translation", "link"] | None = option(
@@ -36,7 +36,7 @@ class FreezeSettings:
     )
     queries: int = option(
         1000,
-        "Maximum number of queries, which are drawn; with --since, and as many that are new.",
+        "Maximum number of queries, drawn at random; with --since, as many new ones are added.",
         flag="--max-queries",
         ge=1,
     )
@@ -55,13 +55,14 @@ class FreezeSettings:
     ),
 )
 def freeze(given: FreezeSettings) -> Outcome:
-    """Draw the evaluation set that champions are measured on.
+    """Draw an evaluation set that retraining measures champions on.
 
-    The set holds raw text, titles and links on the test side of the split. Give it to 'ssi data
-    features' (--frozen) and to 'ssi retrain': its links are never trained on.
+    The set has queries and their answers from the test part of CORPUS, as raw text, so that models
+    with different vocabularies rank the same texts. 'ssi retrain' and 'ssi data features' (both
+    with --frozen) keep its pairs out of the training. 'ssi retrain' also draws sets by itself.
 
-    CORPUS is a collection. Its queries are documents, answered by what they link to; or pages,
-    answered by what was clicked on them; or texts in another language.
+    CORPUS is a collection. Queries are its documents, answered by what they link to; or pages,
+    answered by what was clicked on them; or texts with a translation (--relevant).
     """
     from ssi_core.tasks.frozen import freeze as draw
 
@@ -93,15 +94,16 @@ def freeze(given: FreezeSettings) -> Outcome:
     cls=FlowVerb,
 )
 def retrain(given: RetrainSettings) -> Outcome:
-    """Train a challenger, and promote it if it beats the champion.
+    """Train a model on new data, and make it the champion if it is better.
 
-    The new data is checked first: retraining stops (exit code 3) if, for example, half of the
-    earlier documents are missing. The challenger must be better on the frozen set than the best
-    champion so far, and not worse on short queries, new documents and new links. Retraining on the
-    same data again takes seconds.
+    The champion is the version of the registered model (--name) that is served. First the data is
+    compared with that of the last retraining, which stops it (exit code 3) if, for example, half of
+    the documents are missing. Then a row of TABLE is trained. The new model becomes champion if it
+    is significantly better than the best champion so far on the frozen evaluation set, and not
+    worse on short queries, new documents and new links. Otherwise the champion stays.
 
-    A row that is trained on clicks, or across languages, needs a collection of such data
-    (--corpus).
+    Retraining on the same data again takes seconds, and gives the same decision. A row that learns
+    from clicks or translations needs a collection of such data (--corpus).
     """
     from flows.retrain import run_retrain
     from flows.training.bars import shown_board

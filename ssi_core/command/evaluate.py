@@ -79,18 +79,18 @@ class EvaluateSettings:
     ),
 )
 def evaluate(given: EvaluateSettings) -> Outcome:
-    """Measure a model on a task, or on any texts.
+    """Measure a model on a task or on other texts.
 
-    The measures are rank loss, MAP, precision and more, each with its standard error. With the
-    workflow, a measurement with --on is a run of the MLflow experiment "evaluations".
+    Rank loss, MAP, precision and other measures are printed, each with its standard error.
 
-    --task takes the task that the model was trained on, or one with the same words; any other task
-    is refused. --on reads raw texts with the words of the model, whatever it was trained on: the
-    pairs of a frozen set, all judgements of a collection, or those pairs that the keyed hash of the
-    split assigns to the test part. Texts in a language that the model does not read are refused,
-    and the share of words that it does not know is shown.
+    --task takes the task that the model was trained on, or one with the same vocabulary. If it has
+    folds, each query is ranked by the model of the fold that tests it.
 
-    For a run on a task with folds, each query is ranked by the model of the fold that tests it.
+    --on takes a frozen set or a collection, whatever the model was trained on: all pairs of the
+    set, or the judgements of the collection, or else those of its pairs that the split assigns to
+    the test part. Texts are read with the vocabulary of the model, and the share of unknown words
+    is shown; texts in a language that the model does not read are refused. With the workflow, such
+    a measurement is a run of the MLflow experiment "evaluations".
     """
     from ssi_core.command.measures import metrics, show_measures, value_cells
     from ssi_core.command.text import plain_table

@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 
 class Clicks(Tabular):
-    r"""Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or packed.
+    r"""Read logs of clicks, counts or judgements: CSV, TSV, JSON or parquet, plain or compressed.
 
-    Columns are known by their names: session, query, document, position, clicked, time; clicks,
-    impressions; grade; and many others. --column ROLE=NAME says which is which, where the guess is
-    wrong, also of id, title and text in the table of documents; what was guessed is said. Where no
-    column tells of clicks, every row is one.
+    Columns are recognised by their names, such as session, query, document, position, clicked,
+    clicks, impressions or grade, and the guess is printed. --column ROLE=NAME corrects it, also for
+    id, title and text in the table of documents. Without a column that tells of clicks, every row
+    is a click.
 
     \b
-    A map (--map) says the same, and more. A row of a log is one of two things. A showing:
+    A map (--map) names the columns, too, and has further settings. A row is a document that
+    was shown in a session:
       [columns]
-      session = "visit"        # an event is what a session was shown for a query
-      query = "url"            # an id; query_text and query_title where the log has them
+      session = "visit"        # groups what was shown together
+      query = "url"            # an id; query_text and query_title if the log has them
       document = "ad_id"       # likewise document_text and document_title
       position = "rank"        # optional; [log] first_position = 1
       clicked = "click"        # 1 or 0, true or false, yes or no
@@ -39,54 +40,52 @@ class Clicks(Tabular):
       text = "creative"
 
     \b
-    Or all that is known of a query and a result: counts, a grade, or both. No session:
+    Or a row is all that is known of a query and a document: counts, a grade, or both.
       [columns]
       query = "query"          # one column may have several roles of one side
       query_text = "query"
       document = "url"
       document_text = "title"
       clicks = "clicks"        # a number; or clicked = 1 or 0 in each of many rows
-      shown = "impressions"    # optional: then what was shown and not clicked is known, too
+      shown = "impressions"    # optional: showings without a click can be negatives
       grade = "judgement"      # 0 to 4; [grades.labels] names others: Exact = 4
       [grades]
       relevant = 1             # from this grade on
       weight = "gain"          # in training: gain (2^grade - 1), one or clicks
 
     \b
-    Where every row is a click:   [log] all_clicked = true
-    Where JSON has lists of rows: [log] each = "results", the objects of that list
+    If every row is a click:      [log] all_clicked = true
+    If JSON has lists of rows:    [log] each = "results", the objects of that list
 
-    A grade goes to the evaluation as it is. The rows of a pair are summed, its grades averaged.
+    Counts of one pair are summed, and its grades averaged; nDCG uses grades as they are. The
+    language is guessed from the script of the texts, and printed; --language, or language = "zh"
+    under [queries] and [documents], sets it.
 
-    Without --language, or language = "zh" under [queries] and [documents], the language is guessed
-    from the script of the texts, and printed.
+    Invalid rows are written to quarantine.csv in --out, with the reason. What one session was shown
+    for a query is a slate; slates without a click are dropped, unless weights need them.
 
-    Rows that cannot be believed are written to quarantine.csv in --out, with the reason, and
-    counted. Slates without a click are dropped.
-
-    Which --clicks suits which log:
+    --clicks says which clicks count, and how much:
 
     \b
-      all       every position is looked at alike, or the order is random (the default)
-      first     position 1 is often filled by chance: ads that bid, tests
-      weighted  any order, if some visits have another one. A pair weighs its clicks
-                / looks; a look is a showing times the propensity of its position.
-                For rows against any ads, and for against = "shown"
-      inverse   the same logs. A click weighs 1 / propensity, and pairs that are
-                shown often count more; for rows with against = "shown" only
+      all       all clicks. For logs in random order, or whose positions are looked at
+                equally
+      first     clicks in position 1. For logs whose position 1 is often filled by chance
+      weighted  clicks / looks of a pair; a look is a showing times the propensity of its
+                position, the probability that a visitor looks there. For logs in which
+                some visits have another order
+      inverse   1 / propensity of each click. For the same logs, and for rows with
+                against = "shown" only
 
-    Without positions there is all alone: they are what propensities are estimated from. What was
-    never shown for a query is neither good nor bad, and no weight can tell.
+    A log without positions takes all, since propensities are estimated from positions.
 
-    --judgements adds what judges said of queries and documents, to measure by, while the clicks are
-    to learn from: a table (CSV, TSV, JSON lines, parquet) with the columns query, document and
-    grade, or TREC's qrels (.txt, .qrels: query, 0, document, grade). A query is its id, or its
-    text where the log has no ids, and need not be in the log then; a document is its id, in the
-    log or in --documents. Others are counted, as judgement_unknown_query and _document.
+    --judgements adds judgements to measure by, while clicks are to learn from: a table (CSV, TSV,
+    JSON lines or parquet) with the columns query, document and grade, or TREC's qrels (.txt,
+    .qrels: query, 0, document, grade). Queries are named by id; if the log has no ids, by text,
+    which need not be in the log. Documents are named by an id of the log or of --documents. Unknown
+    ones are counted, as judgement_unknown_query and judgement_unknown_document.
 
-    With --since only lines that CLICKS has not read are read: new logs, and what the last one has
-    grown by. The logs that it has read need not be there any more; the result is that of reading
-    all.
+    --since reads only what an earlier collection has not read: new logs, and new lines of its last
+    one. Its other logs may be deleted; the result is that of reading everything.
     """
 
     flow = "ingest-clicks"

@@ -16,23 +16,24 @@ if TYPE_CHECKING:
 
 
 class Ubi(Tabular):
-    """Read User Behavior Insights (UBI 1.x): queries and events as OpenSearch keeps them.
+    """Read User Behavior Insights (UBI 1.x), the queries and events that OpenSearch logs.
 
-    FILES are exports of ubi_queries and ubi_events, in any order, together or apart: JSON lines
-    (also those of a bulk request, or with each document in _source), CSV, TSV or parquet, plain
-    or packed; or directories of such files. Queries and events are joined by their query_id.
+    FILES are exports of ubi_queries and ubi_events, in any order, or directories of them: JSON
+    lines (also bulk requests, or documents in _source), CSV, TSV or parquet, plain or compressed.
 
-    What one query_id showed for one wording is a slate: its impressions, or, without these, the
-    response of the query. Positions begin with 0 where an impression has the ordinal 0, for each
-    application by itself. Documents are objects, by object_id: name a collection or a table that
-    has them (--documents); else their text is the description that events have.
+    Queries and events are joined by query_id. What was shown for one query_id and wording is a
+    slate: its impressions, or, without these, the response of the query. Positions of an
+    application start at 0 if one of its impressions has the ordinal 0, otherwise at 1. Documents
+    are the objects of the events, by object_id. Their texts come from a collection or a table
+    (--documents), or else from the descriptions in the events.
 
-    A judgement list or a query set of the Search Relevance Workbench may be among FILES: JSON, as
-    it is imported or exported. Judgements join queries by their wording and documents by docId
-    (object_id), and are beside the clicks: --relevant judgement. The set of a query is its label.
+    Judgement lists and query sets of the Search Relevance Workbench (JSON, as it imports or exports
+    them) may be among FILES. Judgements are joined to queries by wording and to documents by docId
+    (object_id); 'ssi data features --relevant judgement' uses them in place of the clicks. The name
+    of a query set becomes a label of its queries.
 
-    Events of other actions, of no known query or of no object are counted by the reason; lines
-    that are no JSON, and objects without a text, are in quarantine.csv.
+    Events of other actions, of unknown queries and without an object are counted by reason. Invalid
+    JSON lines and objects without a text are written to quarantine.csv.
     """
 
     flow = "ingest-clicks"

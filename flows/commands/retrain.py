@@ -55,7 +55,7 @@ class FreezeSettings:
     ),
 )
 def freeze(given: FreezeSettings) -> Outcome:
-    """Draw an evaluation set that retraining measures champions on.
+    """Draw an evaluation set to measure champions on.
 
     The set has queries and their answers from the test part of CORPUS, as raw text, so that models
     with different vocabularies rank the same texts. 'ssi retrain' and 'ssi data features' (both
@@ -94,7 +94,7 @@ def freeze(given: FreezeSettings) -> Outcome:
     cls=FlowVerb,
 )
 def retrain(given: RetrainSettings) -> Outcome:
-    """Train a model on new data, and make it the champion if it is better.
+    """Train on new data; a better model becomes the champion.
 
     The champion is the version of the registered model (--name) that is served. First the data is
     compared with that of the last retraining, which stops it (exit code 3) if, for example, half of

@@ -107,7 +107,8 @@ class Model(Estimator):
     pure function of the arrays); it overrides
     ``cost`` where a fit takes memory of its own, and ``dense_words`` and ``sparse_view`` as far as
     its score can be explained by words. Sizes of ``array_specs`` are the numbers of words of each
-    view on either side: "query raw", "document counts".
+    view on either side: "query raw", "document counts". A subclass that has one of the parameters
+    below describes it only if it means something else.
 
     Parameters
     ----------

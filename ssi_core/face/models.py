@@ -126,10 +126,10 @@ class SSI(Estimator):
     """Supervised Semantic Indexing: ``f(q, d) = q' (U'V + D) d``, learnt from relevant pairs.
 
     The defaults are those of row ``U'V + D`` of the table ``new-corpus``, and of each of its grids
-    the value in the middle, but for these: U and V read the 30,000 most frequent words, where a
-    task has more, and begin with LSI where people type; a training goes on for as long as passes
-    over its pairs improve ``measure``, at a rate that falls where they do not; and its steps are
-    those of blocks of pairs (`Bilinear`). No test side was looked at.
+    the value in the middle, but for these: U and V read the 200 heaviest of the 30,000 most
+    frequent words, D reads raw counts, and training begins with LSI where people type; it goes on
+    for as long as passes over its pairs improve ``measure``, at a rate that falls where they do
+    not, in blocks of pairs (`Bilinear`). All were chosen on validation.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ class SSI(Estimator):
         diagonal_rate: float = 20.0,
         init_std: float = 0.01,
         lsi_weight: float | Literal["typed"] = "typed",
-        view: str = "sublinear:50@30000",
-        diagonal_view: str = "sublinear",
+        view: str = "sublinear:200@30000",
+        diagonal_view: str = "raw",
         negatives: int = 8,
         epoch: int | Literal["passes"] = "passes",
         patience: int | Literal["passes"] = "passes",

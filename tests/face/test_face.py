@@ -74,7 +74,7 @@ def test_settings_of_a_task_reach_it(docs):
     short = ssi.Task.of(docs, queries="words:5", split="documents", views=["raw"], words=100)
     configuration = short.artefact.configuration
     assert (configuration["queries"], configuration["split"]) == ("words:5", "documents")
-    with pytest.raises(ssi.BadInput, match=r"no view sublinear, sublinear:50@30000, which SSI"):
+    with pytest.raises(ssi.BadInput, match=r"no view sublinear:200@30000, which SSI"):
         ssi.SSI().fit(short)
 
 

@@ -31,8 +31,8 @@ dimensions = 50
 margin = 0.1
 init_std = 0.01
 rates = [0.03]
-view = "sublinear:50@30000"
-diagonal_view = "sublinear"
+view = "sublinear:200@30000"
+diagonal_view = "raw"
 negatives = 8
 epoch = 5000
 budget = 15000
@@ -106,13 +106,13 @@ def test_the_defaults_are_those_of_the_table_for_new_data():
     table = find_table("new-corpus")
     row = table.row("U'V + D").ranker()
     plain = asdict(ssi.SSI().ranker())
-    grids = {name: row.models()[1].__dict__[name] for name in ("margin", "rates")}
+    grids = {name: row.models()[0].__dict__[name] for name in ("margin", "rates")}
     assert (plain["margin"], plain["rates"]) == (grids["margin"][1], grids["rates"][1:2])
-    rest = {**asdict(row.models()[1]), "margin": plain["margin"], "rates": plain["rates"]}
+    rest = {**asdict(row.models()[0]), "margin": plain["margin"], "rates": plain["rates"]}
     schedule = {"epoch": "passes", "patience": "passes", "decays": 2, "stop_by": "map"}
     schedule |= {"step": "block", "lsi_weight": "typed"}
     unused = {name: plain[name] for name in ("rate_by", "search_budget")}
-    assert plain == {**rest, **schedule, **unused, "view": f"{rest['view']}@30000"}
+    assert plain == {**rest, **schedule, **unused, "view": "sublinear:200@30000"}
     settings = features_of(table, "pairs", "corpus")
     chosen = ssi.SSI(auto=True).ranker()
     assert chosen.name == "auto"

@@ -80,7 +80,7 @@ KNOWN: Settings = {
     "rates": (0.05,),
     "negatives_power": 0.0,
 }
-"""Settings that are begun with wherever they are among the values: about those of `SSI()`."""
+"""Settings that are begun with wherever they are among the values."""
 _LISTED = ("diagonal_view", "view", "margin", "rates", "negatives_power")
 _NO_DIAGONAL: Settings = {"diagonal": "none"}
 _SCHEDULE = ("budget", "epoch", "validation_queries", "stop_by")

@@ -44,7 +44,12 @@ _WARP = {"negatives": 50, "warp": True, "margin": 0.03, "dimensions": 100}
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "WARP, 100 words": {"view": "sublinear:100", "diagonal_view": "sublinear:100", **_WARP},
     "WARP, all words": {"view": "sublinear:100", "diagonal_view": "sublinear", **_WARP},
-    "SSI()": {"view": "sublinear:50", "diagonal_view": "sublinear", "negatives": 8, "margin": 0.1},
+    "50 words": {
+        "view": "sublinear:50",
+        "diagonal_view": "sublinear",
+        "negatives": 8,
+        "margin": 0.1,
+    },
 }
 _ALL = {
     "diagonal": "learned",

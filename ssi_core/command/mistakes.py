@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ssi_core.command.spellings import refuse_old
-from ssi_core.strict import meant, nearest
+from ssi_core.strict import listed, meant, nearest
 
 _BEYOND = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
@@ -73,9 +73,9 @@ def refuse_verb(group: click.Group, ctx: click.Context, words: Sequence[str]) ->
     here = {name: " ".join(filter(None, (path, name))) for name in group.list_commands(ctx)}
     root = ctx.find_root()
     every = {name.split()[-1]: name for name in _below(root.command, root, "") if name != path}
-    known = here if nearest(words[0], here) else every
+    known = here if nearest(words[0], here) or " " in path else every
     near = nearest(words[0], known)
-    said = f" Did you mean 'ssi {known[near]}'?" if near else ""
+    said = f" Did you mean 'ssi {known[near]}'?" if near else f" Known: {listed(list(here))}."
     raise click.UsageError(f"No such command {words[0]!r}.{said}", ctx)
 
 

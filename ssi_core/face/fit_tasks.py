@@ -160,14 +160,14 @@ def with_judgements(
 def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
     """Return the file that is meant; what is in memory is written."""
     if isinstance(data, str | Path):
-        return Path(data)
+        return Path(data).expanduser()
     frames.write_rows(frames.rows_of(data, *roles), path)
     return path
 
 
 def opened(data: Documents | Task | frames.Texts, given: Mapping[str, Any]) -> Documents | Task:
     """Return the documents or the task that are meant; files are read."""
-    path = Path(data) if isinstance(data, str | Path) else None
+    path = Path(data).expanduser() if isinstance(data, str | Path) else None
     held = "" if path is None else held_in(path)
     if held == _OF_MODEL:
         raise BadInput(f"{path} holds a model, which is fitted already. Name texts, or a log.")

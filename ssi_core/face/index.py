@@ -102,7 +102,7 @@ class Index:
         docs = documents if isinstance(documents, Documents | Task) else read(documents)
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
-        named = None if out is None else Path(out)
+        named = None if out is None else Path(out).expanduser()
         path = store.path_of(KIND, store.key_of(KIND, stored(storage), parents), named)
         is_made = (path / store.MANIFEST).is_file()
         if not is_made or not _is_of(store.read(path, KIND), parents, storage):
@@ -362,7 +362,7 @@ class Index:
             raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
         settings = {"to": to, "bounds": bounds, "margin": margin, "expand": expand, "force": force}
         fitted, index = self._searcher.fitted, self._searcher.index
-        written: Export = HOOKS["export"](fitted, index, Path(out), **settings)
+        written: Export = HOOKS["export"](fitted, index, Path(out).expanduser(), **settings)
         return written
 
 

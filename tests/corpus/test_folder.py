@@ -103,7 +103,10 @@ def test_a_page_in_the_exact_letters_comes_before_one_in_others(tmp_path):
         ("<title>Api - Wheels</title><nav><a href='..'> Wheels</a></nav><div role=main>x", "Api"),
         ("<title>Api - Wheels</title><a href='../index.html'><b>Wheels</b></a>", "Api"),
         ("<title>Api - Wheels</title><a href='wheels.html'>Wheels</a>", "Api - Wheels"),
-        ("<title>Api - Wheels</title><a href='/'>Wheels</a><h1>About the API</h1>", "About the API"),
+        (
+            "<title>Api - Wheels</title><a href='/'>Wheels</a><h1>About the API</h1>",
+            "About the API",
+        ),
         ("<title>A - b — Wheels 1.0 documentation</title><div role=main>x", "A - b"),
     ],
 )

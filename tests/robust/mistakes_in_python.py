@@ -175,7 +175,7 @@ CALLS = (
     Called("model.neighbours(['boats1', 'boats2'])"),
     Called("ssi.read(df.to_dict())", ssi.BadInput, "documents: which column is the text?", "",
            "ssi.read(df.to_dict('records'))"),
-    Called("ssi.read([])", ssi.BadInput, "documents: it is empty. Give a row.", "",
+    Called("ssi.read([])", ssi.BadInput, "documents: it is empty. Give a table with a row.", "",
            "ssi.read(['a car'])"),
     # Comparisons
     Called("ssi.compare(model, task)"),

@@ -29,14 +29,7 @@ from ssi_core.guests.site.addresses import address_of
 from ssi_core.guests.site.clusters import clusters_of
 from ssi_core.guests.site.learning import Latent, Learnt
 from ssi_core.guests.site.matching import Matching
-from ssi_core.guests.site.records import (
-    Called,
-    Word,
-    pack_group,
-    pack_vectors,
-    pack_word,
-    word_of,
-)
+from ssi_core.guests.site.records import Called, Word, pack_group, pack_vectors, pack_word, word_of
 from ssi_core.remedies import typed
 from ssi_core.serving.unknown_words import without_accents
 from ssi_core.strict import cut

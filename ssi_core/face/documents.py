@@ -166,7 +166,7 @@ def read(
         ``ssi data ingest`` knows by its name; a frame of polars, pandas or Arrow, a mapping of
         columns, a list of mappings; or texts: a list, a Series or an array of str, or a mapping of
         ids to texts or rows. The names in an index of pandas are ids, too.
-    links : str, Path, frame, list, array or sparse matrix, optional
+    links : str, Path, frame, list, array or matrix, optional
         Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
         or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
         URL, else its title; of documents without ids and URLs in memory, its number from 0.

@@ -12,6 +12,8 @@ import click
 from ssi_core.command.spellings import refuse_old
 from ssi_core.strict import listed, meant, nearest
 
+_TEXTS = ("TEXT", "WORD", "QUERY", "DOCUMENT")
+_BEHIND = " A text that begins with a dash goes behind --, at the end."
 _BEYOND = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
@@ -36,7 +38,7 @@ def answered(
     if isinstance(error, click.NoSuchOption):
         refuse_old(ctx, words)
         flags = [flag for one in verb.params for flag in (*one.opts, *one.secondary_opts)]
-        said = f"No such option {error.option_name!r}.{meant(error.option_name, flags)}"
+        said = f"No such option {error.option_name!r}.{meant(error.option_name, flags) or _BEHIND}"
     elif isinstance(error, click.MissingParameter) and (examples := getattr(verb, "examples", ())):
         said = (
             f"{' '.join(said.split()).rstrip('.')}. For example: {_example(error.param, examples)}"
@@ -46,7 +48,7 @@ def answered(
         said += f" Type: {error.option_name} {one.metavar}"
     elif beyond := _BEYOND.match(said):
         arguments = [one for one in verb.params if isinstance(one, click.Argument)]
-        if arguments:
+        if arguments and arguments[-1].metavar in _TEXTS:
             whole = shlex.quote(f"{ctx.params[arguments[-1].name or '']} {beyond[1]}")
             last = arguments[-1].metavar
             said += f". If it belongs to {last}, put quotes around all of it: {whole}"

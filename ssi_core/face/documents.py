@@ -18,7 +18,7 @@ from ssi_core.face import frames, progress
 from ssi_core.face.show import UNCUT, beginning, card, facts_table, folded, html_table, text_table
 from ssi_core.remedies import spelled, typed
 from ssi_core.store import Artefact
-from ssi_core.strict import instead
+from ssi_core.strict import instead, listed
 from ssi_core.text.fields import ANCHORS, HEADINGS, TEXT, TITLE, URL
 from ssi_core.types import BadInput
 
@@ -26,6 +26,8 @@ _FIRST, _BEGINNING = 3, 160
 """Documents that are shown, and characters of their texts."""
 _LOOKED_AT = 1000
 """Documents that are looked at for the fields that they have."""
+_REASONS = 8
+"""Reasons for which rows were left out that are told."""
 _SHARED = ("links", "documents", "columns", "labels", "language")
 """Settings that are arguments of `read`; a source may be without them."""
 _ALSO = ("links", "queries", "judgements", "clicks")
@@ -125,8 +127,9 @@ class Documents:
             said.append(f"Language: {language}.")
         skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
         if skipped:
-            left = (f"{reason} {rows}" for reason, rows in facts_table(skipped))
-            said.append(f"Left out: {', '.join(left)}.")
+            many = dict(sorted(skipped.items(), key=lambda one: -one[1]))
+            left = [f"{reason} {rows}" for reason, rows in facts_table(many)]
+            said.append(f"Left out: {listed(left, _REASONS)}.")
         return " ".join(said)
 
     def _first(self) -> tuple[list[str], list[list[str]]]:
@@ -292,6 +295,8 @@ def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping
     if setting in {*DOCUMENTS, *ENDS, *LOG} and isinstance(settings[setting], str):
         column = typed("column", {setting: settings[setting]})
         return f"source {name!r}: the role of a column is said by {column}"
+    if setting == "qrels":
+        return f"judgements without queries: give both ({typed('queries')} and {typed('qrels')})."
     if setting in _SHARED:
         return f"source {name!r} takes no {spelled(setting)}. Leave it out."
     return f"source {name!r}: no setting {instead(setting, known)}"

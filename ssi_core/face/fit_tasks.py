@@ -140,7 +140,10 @@ def with_stems(
 
 
 def with_judgements(
-    source: Documents | Task, queries: frames.Rows, qrels: frames.Rows | None
+    source: Documents | Task,
+    queries: frames.Rows,
+    qrels: frames.Rows | None,
+    columns: Mapping[str, str],
 ) -> Documents:
     """Return documents with judged queries beside them; see `fit`."""
     if isinstance(source, Task):
@@ -154,7 +157,7 @@ def with_judgements(
             name: _file(data, Path(folder) / f"{name}.jsonl", roles)
             for name, data, roles in (("queries", queries, QUERIES), ("qrels", qrels, JUDGEMENTS))
         }
-        return Documents(read_source("judged", {"paths": source.path, **given}))
+        return Documents(read_source("judged", {"paths": source.path, "columns": columns, **given}))
 
 
 def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:

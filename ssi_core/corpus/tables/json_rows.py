@@ -12,13 +12,7 @@ import polars as pl
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.tables.form import UTF_16, Written
-from ssi_core.corpus.tables.lines import (
-    PROBLEMS,
-    Place,
-    decoded_lines,
-    row_schema,
-    with_problems,
-)
+from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines, row_schema, with_problems
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 

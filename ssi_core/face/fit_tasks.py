@@ -70,7 +70,7 @@ def search_task(documents: Documents, stems: bool = False) -> Task:
         return Task.of(documents, "self", queries="words:3", stems=stems)
     except NoSide:
         raise BadInput(
-            f"{documents.path}: its {len(documents):,} documents are too few, or too much alike, "
+            f"{documents.path}: its documents ({len(documents):,}) are too few, or too much alike, "
             "to hold some of them out for a test. Give more documents."
         ) from None
 

@@ -142,8 +142,8 @@ def test_an_array_of_json_has_the_same_rows_in_parts_of_any_size(tmp_path, monke
         ("a.json", "[]", "it is empty. Give a table with a row."),
         ("a.json", '[{"id": "1"}]', "no object has the key 'text'. Known: id."),
         ("a.json", "[1,", "no JSON: Expecting value: line 1 column 4 (char 3). Repair the file."),
-        ("a.txt.zip", "x", "its name does not say what it is. Name it .jsonl, .csv, .tsv or "
-         ".parquet."),
+        ("a.xyz", "x", "its name does not say what it is. Name it .jsonl, .csv, .tsv or .parquet."),
+        ("a.txt.zip", "x", "it is an archive. Unpack it, and name what is in it."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path, name, text, said):

@@ -82,7 +82,8 @@ def prepare() -> None:
     try:
         private.directory(home())
     except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES):  # what writes there refuses itself
+        # What writes there refuses itself.
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.ENOENT):
             raise
     os.environ.update(_of_processes())
     for name, value in {**variables(), CONSOLE: "CRITICAL"}.items():

@@ -277,10 +277,19 @@ def refusal(error: BaseException, directory: Path) -> Refused | None:
             path = Path(getattr(seen, "filename", None) or directory)
             # What could not be made is not what is closed.
             path = path if os.path.lexists(path) else path.parent
+            if reason == errno.ENOENT and _takes_files(path):
+                continue
             return Refused(
                 f"{path}: {_CLOSED[reason]}. Give this user the right to it, or name another place."
             )
     return None
+
+
+def _takes_files(directory: Path) -> bool:
+    """Tell whether something can be made in a directory; also of one that is not there."""
+    with suppress(OSError), tempfile.TemporaryDirectory(dir=directory):
+        return True
+    return not directory.is_dir()
 
 
 _TOO_MANY = {errno.EMFILE, errno.ENFILE}
@@ -308,6 +317,7 @@ _CLOSED = {
     errno.EPERM: "permission denied",
     errno.EROFS: "its disk can only be read",
     errno.ENOTDIR: "a part of this path is no directory",
+    errno.ENOENT: "nothing can be made in it",
 }
 # Libraries that write by themselves lose the number: numpy says how much it could write, SQLite
 # says it in words, what copies a directory lists the errors of its files, and polars calls the end

@@ -34,6 +34,7 @@ from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
 from ssi_core.serving.unknown_words import meant, unknown_words
 from ssi_core.serving.why import why
+from ssi_core.strict import instead
 from ssi_core.types import BadInput, Refused
 
 _BODY = 16 << 20
@@ -98,14 +99,21 @@ def make_app(service: Service, threads: int | None = None, concepts: Any = None)
 
 
 def _route_of(work: Work) -> type[APIRoute]:
-    """Return routes that parse bodies beside the event loop."""
+    """Return routes that parse bodies beside the event loop, and refuse unknown parameters."""
     parsed = parsed_by(work)
 
     class Route(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handler = super().get_route_handler()
+            known = [one.alias for one in self.dependant.query_params]
+            asks = known or self.body_field is not None
 
             async def handle(request: Request) -> Response:
+                for name in request.query_params if asks else ():
+                    if name not in known:
+                        said = f"no parameter {instead(name, known)}"
+                        where = {"type": "extra_forbidden", "loc": ("query", name)}
+                        raise RequestValidationError([{**where, "msg": said}])
                 return await handler(parsed(request.scope, request.receive))
 
             return handle

@@ -115,7 +115,8 @@ class Guard:
 
 
 def _too_large(most: int) -> JSONResponse:
-    return problem(413, "too_large", f"the body has more than the {most} bytes of this request")
+    said = f"more than the {most} bytes of this request" if most else "one, and this request none"
+    return problem(413, "too_large", f"the body has {said}")
 
 
 _HOSTS = ("127.0.0.1", "localhost")

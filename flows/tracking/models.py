@@ -117,11 +117,11 @@ def model_directory(model: str) -> Path:
         if not path.is_dir():
             _download(logged, path)
     except MlflowException as error:
-        file = ", but a file" if Path(model).is_file() else ""
+        said = f"and MLflow says: {error.message.rstrip('.')}"
+        said = "but a file" if Path(model).is_file() else said
         raise BadInput(
-            f"no model {model!r}: it is no directory{file}, and MLflow says: "
-            f"{error.message.rstrip('.')}. A model is a directory that 'ssi fit' wrote, the id of "
-            "a run, or models:/NAME@ALIAS."
+            f"no model {model!r}: it is no directory, {said}. A model is a directory that 'ssi "
+            "fit' wrote, the id of a run, or models:/NAME@ALIAS."
         ) from error
     return path / "artifacts" / "model"
 

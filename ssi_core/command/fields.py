@@ -10,6 +10,7 @@ variable ``command`` says it of inherited fields.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -24,7 +25,15 @@ from ssi_core.command.named_values import pairs_of
 from ssi_core.command.numbers import NumberOrWord, Real, RealRange, Whole, WholeRange
 
 
-class _Existing(click.Path):
+class _Path(click.Path):
+    """A path that may begin with the home directory: no shell reads ``--out=~/model`` so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        return super().convert(os.path.expanduser(value), param, ctx)  # noqa: PTH111
+
+
+class _Existing(_Path):
     """A path that must exist; where it does not, the nearest that does is named."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -39,13 +48,13 @@ class _Existing(click.Path):
         self.fail(no_such_path(str(value)), param, ctx)
 
 
-PATH = click.Path(path_type=Path)
+PATH = _Path(path_type=Path)
 EXISTING = _Existing(exists=True, path_type=Path)
 FILE = _Existing(exists=True, path_type=Path, dir_okay=False)
-NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+NEW_FILE = _Path(path_type=Path, dir_okay=False)
 DIRECTORY = _Existing(exists=True, path_type=Path, file_okay=False)
-NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
-ABSOLUTE = click.Path(path_type=Path, resolve_path=True)
+NEW_DIRECTORY = _Path(path_type=Path, file_okay=False)
+ABSOLUTE = _Path(path_type=Path, resolve_path=True)
 """Path that goes to another process, or is written down: the working directory may be another."""
 
 
@@ -61,10 +70,10 @@ class _TableFile(click.ParamType[str]):
 
 TABLE_FILE = _TableFile()
 _PATHS: Mapping[str, click.ParamType[Any]] = {
-    "path": click.Path(),
+    "path": _Path(),
     "file": _Existing(exists=True, dir_okay=False),
     "directory": NEW_DIRECTORY,
-    "absolute": click.Path(resolve_path=True),
+    "absolute": _Path(resolve_path=True),
     "table": TABLE_FILE,
 }
 _BOUNDS = ("ge", "gt", "le", "lt")

@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from ssi_core.command.spellings import refuse_old
-from ssi_core.strict import meant, nearest
+from ssi_core.strict import listed, meant, nearest
 
+_TEXTS = ("TEXT", "WORD", "QUERY", "DOCUMENT")
+_BEHIND = " A text that begins with a dash goes behind --, at the end."
 _BEYOND = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
 
@@ -36,7 +38,7 @@ def answered(
     if isinstance(error, click.NoSuchOption):
         refuse_old(ctx, words)
         flags = [flag for one in verb.params for flag in (*one.opts, *one.secondary_opts)]
-        said = f"No such option {error.option_name!r}.{meant(error.option_name, flags)}"
+        said = f"No such option {error.option_name!r}.{meant(error.option_name, flags) or _BEHIND}"
     elif isinstance(error, click.MissingParameter) and (examples := getattr(verb, "examples", ())):
         said = (
             f"{' '.join(said.split()).rstrip('.')}. For example: {_example(error.param, examples)}"
@@ -46,7 +48,7 @@ def answered(
         said += f" Type: {error.option_name} {one.metavar}"
     elif beyond := _BEYOND.match(said):
         arguments = [one for one in verb.params if isinstance(one, click.Argument)]
-        if arguments:
+        if arguments and arguments[-1].metavar in _TEXTS:
             whole = shlex.quote(f"{ctx.params[arguments[-1].name or '']} {beyond[1]}")
             last = arguments[-1].metavar
             said += f". If it belongs to {last}, put quotes around all of it: {whole}"
@@ -73,9 +75,9 @@ def refuse_verb(group: click.Group, ctx: click.Context, words: Sequence[str]) ->
     here = {name: " ".join(filter(None, (path, name))) for name in group.list_commands(ctx)}
     root = ctx.find_root()
     every = {name.split()[-1]: name for name in _below(root.command, root, "") if name != path}
-    known = here if nearest(words[0], here) else every
+    known = here if nearest(words[0], here) or " " in path else every
     near = nearest(words[0], known)
-    said = f" Did you mean 'ssi {known[near]}'?" if near else ""
+    said = f" Did you mean 'ssi {known[near]}'?" if near else f" Known: {listed(list(here))}."
     raise click.UsageError(f"No such command {words[0]!r}.{said}", ctx)
 
 

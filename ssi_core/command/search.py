@@ -12,13 +12,7 @@ import click
 from ssi_core.command.fields import argument, option
 from ssi_core.command.hits import outcome_of
 from ssi_core.command.models import directory_of, searchable
-from ssi_core.command.options import (
-    CONCEPTS,
-    INDEX,
-    POPULARITY,
-    ApproximateSettings,
-    K,
-)
+from ssi_core.command.options import CONCEPTS, INDEX, POPULARITY, ApproximateSettings, K
 from ssi_core.command.verb import Outcome, verb
 from ssi_core.root import store_path
 

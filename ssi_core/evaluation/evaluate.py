@@ -13,20 +13,8 @@ import numpy as np
 import polars as pl
 
 from ssi_core.evaluation import slices
-from ssi_core.evaluation.candidates import (
-    Candidates,
-    Side,
-    candidates,
-    described,
-    draw_tuples,
-)
-from ssi_core.evaluation.measures import (
-    MEASURES,
-    Ranks,
-    clustered_error,
-    rank_loss,
-    standard_error,
-)
+from ssi_core.evaluation.candidates import Candidates, Side, candidates, described, draw_tuples
+from ssi_core.evaluation.measures import MEASURES, Ranks, clustered_error, rank_loss, standard_error
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.ranking import blocks, rank, rank_sums, scores_of
 from ssi_core.evaluation.short import short_queries
@@ -34,17 +22,7 @@ from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Inner, Vectors, refuse_nan
-from ssi_core.types import (
-    Float32,
-    Float64,
-    Int32,
-    Int64,
-    Progress,
-    Report,
-    Task,
-    TextMatrix,
-    Texts,
-)
+from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task, TextMatrix, Texts
 
 
 class _Held(NamedTuple):

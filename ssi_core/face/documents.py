@@ -15,18 +15,10 @@ from ssi_core import store
 from ssi_core.collection import ANCHOR, JUDGEMENT, KIND, has_title, open_collection
 from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, LOG
 from ssi_core.face import frames, progress
-from ssi_core.face.show import (
-    UNCUT,
-    beginning,
-    card,
-    facts_table,
-    folded,
-    html_table,
-    text_table,
-)
+from ssi_core.face.show import UNCUT, beginning, card, facts_table, folded, html_table, text_table
 from ssi_core.remedies import spelled, typed
 from ssi_core.store import Artefact
-from ssi_core.strict import instead
+from ssi_core.strict import instead, listed
 from ssi_core.text.fields import ANCHORS, HEADINGS, TEXT, TITLE, URL
 from ssi_core.types import BadInput
 
@@ -34,6 +26,8 @@ _FIRST, _BEGINNING = 3, 160
 """Documents that are shown, and characters of their texts."""
 _LOOKED_AT = 1000
 """Documents that are looked at for the fields that they have."""
+_REASONS = 8
+"""Reasons for which rows were left out that are told."""
 _SHARED = ("links", "documents", "columns", "labels", "language")
 """Settings that are arguments of `read`; a source may be without them."""
 _ALSO = ("links", "queries", "judgements", "clicks")
@@ -133,8 +127,9 @@ class Documents:
             said.append(f"Language: {language}.")
         skipped = {reason: rows for reason, rows in self.skipped.items() if rows}
         if skipped:
-            left = (f"{reason} {rows}" for reason, rows in facts_table(skipped))
-            said.append(f"Left out: {', '.join(left)}.")
+            many = dict(sorted(skipped.items(), key=lambda one: -one[1]))
+            left = [f"{reason} {rows}" for reason, rows in facts_table(many)]
+            said.append(f"Left out: {listed(left, _REASONS)}.")
         return " ".join(said)
 
     def _first(self) -> tuple[list[str], list[list[str]]]:
@@ -171,14 +166,14 @@ def read(
         A table (``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, plain or compressed) or several as
         a list of `Path`; a directory of Markdown, HTML and plain text, one in the format of BEIR,
         or one that ``ssi data ingest`` has written; a dump of Wikipedia, or what else a source of
-        ``ssi data ingest`` knows by its name; a frame of polars or pandas, a mapping of columns, a
-        list of mappings; or texts: a list, a Series or an array of str, or a mapping of ids to
-        texts or rows. The names in an index of pandas are ids, too.
-    links : str
-        Path, frame, list, array or sparse matrix, optional Tables or a frame with the two ends of a
-        link in each row, pairs, an array of two columns, or a matrix of scipy with an entry (i, j)
-        for each link. An end is a document's id, else its URL, else its title; of documents without
-        ids and URLs in memory, its number from 0. Documents with a column ``links`` need none.
+        ``ssi data ingest`` knows by its name; a frame of polars, pandas or Arrow, a mapping of
+        columns, a list of mappings; or texts: a list, a Series or an array of str, or a mapping of
+        ids to texts or rows. The names in an index of pandas are ids, too.
+    links : str, Path, frame, list, array or matrix, optional
+        Tables or a frame with the two ends of a link in each row, pairs, an array of two columns,
+        or a matrix of scipy with an entry (i, j) for each link. An end is a document's id, else its
+        URL, else its title; of documents without ids and URLs in memory, its number from 0.
+        Documents with a column ``links`` need none.
     texts : Documents, optional
         Documents that a log refers to by id: what `read` returned for their texts, or what it
         takes.
@@ -228,7 +223,9 @@ def read(
         return Documents(store.read(path, KIND))
     with tempfile.TemporaryDirectory(prefix="ssi-") as folder, frames.unnamed(Path(folder)):
         given |= _files(documents, links, columns or {}, Path(folder))
-        return Documents(read_source(source, given, None if out is None else Path(out)))
+        return Documents(
+            read_source(source, given, None if out is None else Path(out).expanduser())
+        )
 
 
 def _is_nothing(value: Any) -> bool:
@@ -236,7 +233,7 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _only_path(documents: Any) -> Path | None:
-    return Path(documents) if isinstance(documents, str | Path) else None
+    return Path(documents).expanduser() if isinstance(documents, str | Path) else None
 
 
 def _files(
@@ -298,6 +295,8 @@ def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping
     if setting in {*DOCUMENTS, *ENDS, *LOG} and isinstance(settings[setting], str):
         column = typed("column", {setting: settings[setting]})
         return f"source {name!r}: the role of a column is said by {column}"
+    if setting == "qrels":
+        return f"judgements without queries: give both ({typed('queries')} and {typed('qrels')})."
     if setting in _SHARED:
         return f"source {name!r} takes no {spelled(setting)}. Leave it out."
     return f"source {name!r}: no setting {instead(setting, known)}"
@@ -310,7 +309,7 @@ def _paths(data: Any) -> list[Path] | None:
     if isinstance(data, str) and "://" in data:
         raise BadInput(f"{data}: it is an address. Download it, and give the file.")
     if isinstance(data, str | Path):
-        return [Path(data)]
+        return [Path(data).expanduser()]
     if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):
-        return list(data)
+        return [one.expanduser() for one in data]
     return None

@@ -63,6 +63,7 @@ def strings(texts: object) -> list[str]:
         raise BadInput(f"a {type(texts).__name__}: give a text, a list of texts, or ssi.read(it).")
     if not isinstance(texts, Iterable):
         raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
+    texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts  # pyarrow
     several = [texts] if isinstance(texts, str) else list(texts)
     for position, one in enumerate(several):
         if not isinstance(one, str):

@@ -127,8 +127,9 @@ class Estimator:
         ranker = self.ranker()
         task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
-        if checkpoint is not None:
-            Path(checkpoint).mkdir(parents=True, exist_ok=True)
+        path = None if checkpoint is None else Path(checkpoint).expanduser()
+        if path is not None:
+            path.mkdir(parents=True, exist_ok=True)
         with limited(threads), progress.shown("fit") as on_progress:
             curve: list[dict[str, float]] = []
             folds: list[FittedModel] = []
@@ -138,7 +139,7 @@ class Estimator:
                 resources.require("training", memory=cost.memory, remedy=resources.FEWER)
                 most = ranker.most_triples(fold)
                 watch = _watch(curve if number == 0 else [], on_progress, most)
-                state = None if checkpoint is None else Path(checkpoint) / f"fold_{number}"
+                state = None if path is None else path / f"fold_{number}"
                 folds.append(self._fit(ranker, fold, watch, threads, state))
         return self.take(task, folds, curve)
 
@@ -272,7 +273,7 @@ class Estimator:
         from ssi_core import files
 
         fitted = self._trained()
-        with files.replacing(Path(directory), "model.json", "model") as new:
+        with files.replacing(Path(directory).expanduser(), "model.json", "model") as new:
             fitted.save(new)
 
     def _trained(self) -> FittedModel:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ssi_core.collection import JUDGEMENT, LINK
+from ssi_core.corpus.tables.roles import JUDGEMENTS
 from ssi_core.evaluation.measures import measure_named
 from ssi_core.face import progress
 from ssi_core.face.compare import compare, title_of
@@ -155,10 +156,15 @@ def fit(
     of_texts = {"links": links, "texts": texts, **settings}
     if queries is None and qrels is not None:
         of_texts["qrels"] = qrels  # a setting of a source that reads judgements itself
+    columns = settings.get("columns") or {}
+    of_judged = (
+        {} if queries is None else {one: columns[one] for one in JUDGEMENTS if one in columns}
+    )
+    of_texts["columns"] = {one: columns[one] for one in columns if one not in of_judged} or None
     with clock.stage("read"):
         source = opened(data, of_texts)
         if queries is not None:
-            source = with_judgements(source, queries, qrels)
+            source = with_judgements(source, queries, qrels, of_judged)
     how, is_plain = _How(auto, budget, measure, random_state, threads, clock), False
 
     def made(given: Mapping[str, Any]) -> Task:

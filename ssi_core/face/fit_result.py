@@ -226,7 +226,7 @@ _ASKED = {
     ("self", "titles"): "Search: titles, hidden in the documents, and their documents",
     ("self", ""): "Search: some words of a document, and the document",
     ("link", ""): "Related documents: some words of a document, and what it links to",
-    ("click", ""): "Search: queries of the log, and what was clicked",
+    ("click", ""): "Search: queries of the log, and their documents",
     ("judgement", ""): "Search: judged queries",
 }
 """What was asked, by ``relevant`` and ``queries`` of the task, as a heading."""

@@ -70,7 +70,7 @@ def search_task(documents: Documents, stems: bool = False) -> Task:
         return Task.of(documents, "self", queries="words:3", stems=stems)
     except NoSide:
         raise BadInput(
-            f"{documents.path}: its {len(documents):,} documents are too few, or too much alike, "
+            f"{documents.path}: its documents ({len(documents):,}) are too few, or too much alike, "
             "to hold some of them out for a test. Give more documents."
         ) from None
 
@@ -140,7 +140,10 @@ def with_stems(
 
 
 def with_judgements(
-    source: Documents | Task, queries: frames.Rows, qrels: frames.Rows | None
+    source: Documents | Task,
+    queries: frames.Rows,
+    qrels: frames.Rows | None,
+    columns: Mapping[str, str],
 ) -> Documents:
     """Return documents with judged queries beside them; see `fit`."""
     if isinstance(source, Task):
@@ -154,20 +157,20 @@ def with_judgements(
             name: _file(data, Path(folder) / f"{name}.jsonl", roles)
             for name, data, roles in (("queries", queries, QUERIES), ("qrels", qrels, JUDGEMENTS))
         }
-        return Documents(read_source("judged", {"paths": source.path, **given}))
+        return Documents(read_source("judged", {"paths": source.path, "columns": columns, **given}))
 
 
 def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
     """Return the file that is meant; what is in memory is written."""
     if isinstance(data, str | Path):
-        return Path(data)
+        return Path(data).expanduser()
     frames.write_rows(frames.rows_of(data, *roles), path)
     return path
 
 
 def opened(data: Documents | Task | frames.Texts, given: Mapping[str, Any]) -> Documents | Task:
     """Return the documents or the task that are meant; files are read."""
-    path = Path(data) if isinstance(data, str | Path) else None
+    path = Path(data).expanduser() if isinstance(data, str | Path) else None
     held = "" if path is None else held_in(path)
     if held == _OF_MODEL:
         raise BadInput(f"{path} holds a model, which is fitted already. Name texts, or a log.")

@@ -72,7 +72,6 @@ def unnamed(folder: Path) -> Iterator[None]:
         said = re.sub(rf"{re.escape(str(folder))}/(\w+)\.jsonl", r"\1", str(error))
         if said == str(error):
             raise
-        said = said.replace("the file is empty. Give a table with a row", "it is empty. Give a row")
         raise type(error)(said) from None
 
 
@@ -158,9 +157,9 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
     Parameters
     ----------
     data : object
-        A frame of polars or pandas, a mapping of columns, of ids to texts or rows, or of queries to
-        the grades of documents; or a sequence or array of mappings, of values (one name) or of
-        tuples (several).
+        A frame of polars, pandas or Arrow, a mapping of columns, of ids to texts or rows, or of
+        queries to the grades of documents; or a sequence or array of mappings, of values (one name)
+        or of tuples (several).
     names : sequence of str
         Names of the columns where the data has none.
 
@@ -171,6 +170,10 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
     """
     if isinstance(data, pl.LazyFrame):
         data = data.collect()
+    elif hasattr(data, "to_pylist"):  # pyarrow
+        data = data.to_pylist()
+    elif hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_list"):
+        data = data if hasattr(data, "to_dict") else pl.DataFrame(data)
     if isinstance(data, pl.DataFrame):
         yield from data.iter_rows(named=True)
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas

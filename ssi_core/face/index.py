@@ -24,6 +24,7 @@ from ssi_core.registry import HOOKS, TARGETS
 from ssi_core.serving import explain, searcher
 from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
+from ssi_core.serving.ranked import Hit
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.summaries import summarise
 from ssi_core.strict import instead
@@ -102,7 +103,7 @@ class Index:
         docs = documents if isinstance(documents, Documents | Task) else read(documents)
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
-        named = None if out is None else Path(out)
+        named = None if out is None else Path(out).expanduser()
         path = store.path_of(KIND, store.key_of(KIND, stored(storage), parents), named)
         is_made = (path / store.MANIFEST).is_file()
         if not is_made or not _is_of(store.read(path, KIND), parents, storage):
@@ -180,7 +181,7 @@ class Index:
         answers = [Results(one.hits, one.reason) for one in each]
         return answers[0] if isinstance(text, str) else answers
 
-    def related(self, document: str, k: int = 10) -> Results:
+    def related(self, document: str | int | Hit, k: int = 10) -> Results:
         """Return the k documents that are most related to one of the index, which is left out.
 
         The document is the query of the model that was fitted on links, where `fit` has made one,
@@ -203,7 +204,7 @@ class Index:
         BadInput
             There is no such document, or the index keeps no texts.
         """
-        answer = related_documents(self._related or self._searcher, document, k)
+        answer = related_documents(self._related or self._searcher, _name(document), k)
         return Results(answer.hits, answer.reason)
 
     def neighbours(self, word: str, k: int = 10) -> Neighbours:
@@ -266,7 +267,7 @@ class Index:
         return Summary(**vars(summary))
 
     def explain(
-        self, text: str, document: str, k: int = 10, *, popularity: bool = True
+        self, text: str, document: str | int | Hit, k: int = 10, *, popularity: bool = True
     ) -> Explanation:
         """Write the score of a document for a text as a sum over pairs of words.
 
@@ -274,8 +275,8 @@ class Index:
         ----------
         text : str
             The text that was searched.
-        document : str
-            Title or id of a document.
+        document : str, int or Hit
+            Title or id of a document, or what a search has found.
         k : int, optional
             Number of pairs that are listed, the largest ones first.
         popularity : bool, optional
@@ -292,18 +293,18 @@ class Index:
             There is no such document, or the score of this model is not a sum over words, or has no
             term of popularity to leave out.
         """
-        explained = explain.explain(self._searcher, text, document, k, popularity=popularity)
+        explained = explain.explain(self._searcher, text, _name(document), k, popularity=popularity)
         return Explanation(**vars(explained))
 
-    def why(self, text: str, document: str, k: int = 10) -> Why:
+    def why(self, text: str, document: str | int | Hit, k: int = 10) -> Why:
         """Tell why a document is not among the first k, and what change would bring it there.
 
         Parameters
         ----------
         text : str
             The text that was searched.
-        document : str
-            Title or id of a document.
+        document : str, int or Hit
+            Title or id of a document, or what a search has found.
         k : int, optional
             Number of places.
 
@@ -318,7 +319,7 @@ class Index:
             There is no such document, the index keeps no texts, the text has no known word, or the
             model reranks.
         """
-        return Why(**vars(reasons.why(self._searcher, text, document, k)))
+        return Why(**vars(reasons.why(self._searcher, text, _name(document), k)))
 
     def export(
         self,
@@ -362,7 +363,7 @@ class Index:
             raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
         settings = {"to": to, "bounds": bounds, "margin": margin, "expand": expand, "force": force}
         fitted, index = self._searcher.fitted, self._searcher.index
-        written: Export = HOOKS["export"](fitted, index, Path(out), **settings)
+        written: Export = HOOKS["export"](fitted, index, Path(out).expanduser(), **settings)
         return written
 
 
@@ -378,3 +379,7 @@ def _read_by(fitted: FittedModel, docs: Documents) -> types.Texts:
     raw = documents_of(open_collection(docs.path))
     require_known(Raw(raw, raw), replace(fitted, query_views=fitted.document_views), docs.path)
     return texts_in_views(raw, fitted.document_views)
+
+
+def _name(document: str | int | Hit) -> str:
+    return document.id if isinstance(document, Hit) else str(document)

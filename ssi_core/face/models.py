@@ -300,7 +300,7 @@ def load(directory: str | Path) -> Ranker:
     """
     from ssi_core.serving.searcher import model_in
 
-    fitted = load_model(model_in(Path(directory)))
+    fitted = load_model(model_in(Path(directory).expanduser()))
     ranker = Ranker(fitted.model.name, **vars(fitted.model))
     ranker.fitted_, ranker.folds_ = fitted, [fitted]
     return ranker

@@ -150,7 +150,7 @@ class Task:
             ranked=ranked,
         )
         with progress.shown("task") as on_progress:
-            path = None if out is None else Path(out)
+            path = None if out is None else Path(out).expanduser()
             return cls(build_task(docs.path, path, spec=spec, progress=on_progress))
 
     @classmethod
@@ -162,7 +162,7 @@ class Task:
         BadInput
             There is no task.
         """
-        return cls(store.read(Path(directory), "task"))
+        return cls(store.read(Path(directory).expanduser(), "task"))
 
     @property
     def path(self) -> Path:

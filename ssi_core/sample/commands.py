@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -79,11 +82,25 @@ def own(given: OwnSettings) -> Outcome:
     from ssi_core.sample.face import read_sample
     from ssi_core.sample.own import write_own
 
-    docs = read_sample(given.documents, given.seed)
-    anchors = open_collection(docs.path).frame(f"relations/{ANCHOR}")
-    with writing(given.out):
+    with writing(given.out), _home_in(given.out):
+        docs = read_sample(given.documents, given.seed)
+        anchors = open_collection(docs.path).frame(f"relations/{ANCHOR}")
         counts = write_own(given.out, docs.frame, docs.links, anchors, force=given.force)
     return _outcome(given.out, given.seed, counts)
+
+
+@contextmanager
+def _home_in(directory: Path) -> Iterator[None]:
+    """Keep what is made on the way in a directory for a while: the root may only be read."""
+    directory.mkdir(parents=True, exist_ok=True)
+    before = os.environ.get("SSI_HOME")
+    with TemporaryDirectory(prefix=".ssi-", dir=directory.resolve()) as folder:
+        os.environ["SSI_HOME"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["SSI_HOME"]
+            os.environ.update({} if before is None else {"SSI_HOME": before})
 
 
 @dataclass(frozen=True, kw_only=True)

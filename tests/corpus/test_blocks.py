@@ -135,15 +135,15 @@ def test_an_array_of_json_has_the_same_rows_in_parts_of_any_size(tmp_path, monke
         ("a.csv", "id,words\n", "line 1 has no column 'text'. Known: id, words."),
         ("a.csv", "id,text\n1,a\n2\n", "line 3: 1 fields, the header has 2. Repair or remove the "
          "line."),
-        ("a.csv", "", "the file is empty. Give a table with a row."),
+        ("a.csv", "", "it is empty. Give a table with a row."),
         ("a.csv", "id,text\r1,a\r", "its lines end with a carriage return alone. Convert them: tr "
          "'\\r' '\\n' < PATH > converted.csv"),
         ("a.csv", "\n", "line 1 has no column 'id'. Known: none."),
-        ("a.json", "[]", "the file is empty. Give a table with a row."),
+        ("a.json", "[]", "it is empty. Give a table with a row."),
         ("a.json", '[{"id": "1"}]', "no object has the key 'text'. Known: id."),
         ("a.json", "[1,", "no JSON: Expecting value: line 1 column 4 (char 3). Repair the file."),
-        ("a.txt.zip", "x", "its name does not say what it is. Name it .jsonl, .csv, .tsv or "
-         ".parquet."),
+        ("a.xyz", "x", "its name does not say what it is. Name it .jsonl, .csv, .tsv or .parquet."),
+        ("a.txt.zip", "x", "it is an archive. Unpack it, and name what is in it."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_table_is_said_with_its_line(tmp_path, name, text, said):

@@ -97,6 +97,24 @@ def test_a_page_in_the_exact_letters_comes_before_one_in_others(tmp_path):
     assert links(artefact) == {("a.md", "B.md"), ("a.md", "b.md"), ("a.md", "c.md")}
 
 
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<title>Api - Wheels</title><nav><a href='..'> Wheels</a></nav><div role=main>x", "Api"),
+        ("<title>Api - Wheels</title><a href='../index.html'><b>Wheels</b></a>", "Api"),
+        ("<title>Api - Wheels</title><a href='wheels.html'>Wheels</a>", "Api - Wheels"),
+        (
+            "<title>Api - Wheels</title><a href='/'>Wheels</a><h1>About the API</h1>",
+            "About the API",
+        ),
+        ("<title>A - b — Wheels 1.0 documentation</title><div role=main>x", "A - b"),
+    ],
+)
+def test_the_name_of_the_site_is_no_part_of_a_title(tmp_path, html, title):
+    write(tmp_path, {"page.html": html})
+    assert read_page(tmp_path / "page.html").title == title
+
+
 def test_headings_are_a_field_without_the_title(tmp_path):
     write(tmp_path, {
         "a.md": "# Car\n\n## The *engine*\n\ntext\n\n### Oil\n\n## Car\n",

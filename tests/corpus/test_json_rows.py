@@ -89,7 +89,7 @@ def test_half_a_letter_is_replaced_and_the_other_rows_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "the file is empty"),
+        ("[]", "it is empty"),
         ('[{"query": 1},', "no JSON: .*Repair the file"),
         (
             '[{"query": 1, "results": [{"labels": 2, "clicks": 3}]}]',

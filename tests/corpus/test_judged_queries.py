@@ -158,7 +158,7 @@ def test_frames_and_rows_in_memory_are_taken(docs):
     from ssi_core.face.fit_tasks import with_judgements
 
     queries = pl.DataFrame(ASKED, schema=["id", "text"], orient="row")
-    made = with_judgements(docs, queries, JUDGED)
+    made = with_judgements(docs, queries, JUDGED, {})
     assert made.counts["judgements"] == 3
     with pytest.raises(BadInput, match="give both"):
-        with_judgements(docs, queries, None)
+        with_judgements(docs, queries, None, {})

@@ -174,7 +174,7 @@ def test_a_first_line_of_excel_says_the_separator_and_is_no_header(tmp_path, lin
 def test_a_file_that_says_its_separator_and_nothing_else_is_empty(tmp_path):
     path = tmp_path / "excel.csv"
     path.write_text("sep=;\n")
-    with pytest.raises(BadInput, match="the file is empty"):
+    with pytest.raises(BadInput, match="it is empty"):
         header_of(path)
-    with pytest.raises(BadInput, match="the file is empty"):
+    with pytest.raises(BadInput, match="it is empty"):
         list(read_rows(path, {"id": "id"}))

@@ -3,10 +3,12 @@
 import datetime
 import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -46,6 +48,13 @@ def dated():
     return pl.DataFrame({**columns(), "updated": when})
 
 
+class Stream:
+    """What a database or another frame gives of itself: a stream of Arrow, and nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pl.DataFrame(columns()).__arrow_c_stream__(requested_schema)
+
+
 @pytest.mark.parametrize(
     "documents",
     [
@@ -56,8 +65,10 @@ def dated():
         dated(),
         pd.DataFrame(columns()),
         pd.DataFrame(columns()).assign(updated=pd.to_datetime(["2024-05-01", None, None])),
+        pa.table(columns()),
+        Stream(),
     ],
-    ids=["mappings", "columns", "polars", "lazy", "dates", "pandas", "pandas dates"],
+    ids=["mappings", "columns", "polars", "lazy", "dates", "pandas", "pandas dates", "arrow", "c"],
 )
 def test_a_frame_is_read_like_a_file(documents, expected):
     assert frames(ssi.read(documents, links=PAIRS)) == frames(expected)
@@ -78,7 +89,21 @@ def test_links_come_in_any_container(links, expected):
     assert frames(ssi.read(ROWS, links=links)) == frames(expected)
 
 
-@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series])
+@pytest.mark.trains
+def test_a_path_may_begin_with_the_home_directory(tmp_path, monkeypatch, expected):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ssi.read("~/documents.jsonl", links=Path("~/links.csv"), out="~/read").key
+    assert frames(ssi.read("~/read")) == frames(expected)
+    task = ssi.Task.of(ssi.read_sample(40), out="~/task")
+    ssi.TfIdf().fit(ssi.Task.open("~/task"), checkpoint="~/state").save("~/model")
+    index = ssi.load("~/model").index("~/read", out="~/index")
+    index.export("opensearch", "~/export")
+    made = {"documents.jsonl", "links.csv", "read", "task", "state", "model", "index", "export"}
+    assert made <= {path.name for path in tmp_path.iterdir()}
+    assert task.path == tmp_path / "task"
+
+
+@pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, pa.array])
 def test_texts_are_numbered_from_0(kind):
     docs = ssi.read(kind(["a car", "the moon"]), links=np.array([[0, 1]]))
     assert docs.frame["id"].to_list() == ["0", "1"]

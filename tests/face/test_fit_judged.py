@@ -60,7 +60,7 @@ def test_queries_go_with_documents_that_are_read_already(folder):
     with pytest.raises(BadInput, match=r"2 of its queries have a relevant document.*Judge more"):
         ssi.fit(docs, queries=queries, qrels=rows[:2], ask="judgement")
     grades = {name: {document: grade} for name, document, grade in rows}
-    again = with_judgements(docs, dict(queries.select("id", "query").iter_rows()), grades)
+    again = with_judgements(docs, dict(queries.select("id", "query").iter_rows()), grades, {})
     assert again.counts == fitted.documents.counts
     with pytest.raises(BadInput, match="a task is made already, and queries go with documents"):
         ssi.fit(fitted.task, queries=queries, qrels=rows)

@@ -9,6 +9,7 @@ import sys
 
 import joblib
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import ssi_core as ssi
@@ -76,6 +77,8 @@ def test_texts_to_encode_are_texts(task):
     model = ssi.BM25().fit(task)
     with pytest.raises(ssi.BadInput, match=r"texts\[1\]: a int, expected str"):
         model.encode_queries(["boats1", 2])
+    encoded = model.encode_queries(pa.array(["boats1"])).sparse
+    assert encoded.nnz == 1
     with pytest.raises(ValueError, match="is not fitted"):
         ssi.BM25().encode_documents(["boats1"])
 

@@ -176,3 +176,11 @@ def test_what_was_read_and_what_was_left_out_comes_first(tmp_path, capsys):
     value = json.loads(capsys.readouterr().out)
     assert (value["read"]["documents"], value["read"]["documents_found"]) == (10, 12)
     assert value["skipped"] == {"document_id_repeated": 1, "document_without_text": 1}
+
+
+def test_of_many_reasons_the_most_frequent_are_told(tmp_path):
+    for name in ("a.md", *(f"{n}.x{n % 9}" for n in range(17)), "last.zz", "more.zz", "z.zz"):
+        (tmp_path / name).write_text("a car")
+    said = ssi.read(tmp_path).account
+    assert "Left out: file zz 3, file x0 2, file x1 2" in said
+    assert said.endswith("file x6 2 and 2 more.")

@@ -36,7 +36,9 @@ def test_the_user_decides(clean, tmp_path, monkeypatch):
     assert environment.store_path("task", "k") == Path("/var/ssi/store/task/k")
 
 
-@pytest.mark.parametrize(("number", "raised"), [(errno.EROFS, False), (errno.ENOTDIR, True)])
+@pytest.mark.parametrize(
+    ("number", "raised"), [(errno.EROFS, False), (errno.ENOENT, False), (errno.ENOTDIR, True)]
+)
 def test_a_root_that_can_only_be_read_is_no_reason_to_refuse(clean, monkeypatch, number, raised):
     def refused(path):
         raise OSError(number, "refused", str(path))

@@ -83,6 +83,9 @@ COMMANDS = (
           {"--index index ": "", "--out opensearch": "--out OUT"}),
     Typed("search model boats1 boats2", USAGE, "Got unexpected extra argument (boats2)",
           r"quotes around all of it: (.+)$", "search model {}"),
+    Typed("search model -boats1", USAGE, "No such option '-b'. A text that begins with a dash goes",
+          r"behind (--),", "search model {} -boats1"),
+    Typed("compare model other", USAGE, "extra argument (other). 'ssi compare --help' lists"),
     Typed("ops champions boats", USAGE, "unexpected extra argument (boats). 'ssi ops champions"),
     # Values
     Typed(f"{FIT} --budget 200k", USAGE, "'200k' is no whole number", r"such as (\d+)",
@@ -124,13 +127,13 @@ COMMANDS = (
           FIT.replace("links.csv", "{}")),
     Typed(FIT.replace("articles", "https://a.org/articles"), USAGE, "is an address. Download it",
           "", FIT),
-    Typed(FIT.replace("articles.jsonl", "empty.csv"), BAD, "the file is empty. Give a table", "",
+    Typed(FIT.replace("articles.jsonl", "empty.csv"), BAD, "it is empty. Give a table", "",
           FIT),
     Typed(INGEST.replace("articles.jsonl", "empty"), BAD, "empty: it is a folder. Name the file."),
     Typed(INGEST.replace("articles.jsonl", "sheet.xlsx"), BAD, "a spreadsheet. Save it as CSV", "",
           INGEST.replace("articles.jsonl", "semicolons.csv")),
     Typed("data ingest folder latin.csv --out OUT", BAD, "latin.csv: it is a file. Name its fold"),
-    Typed("data ingest ingst", USAGE, "No such command 'ingst'."),
+    Typed("data ingest lines", USAGE, "No such command 'lines'. Known: pairs, beir, "),
     Typed(FIT.replace("articles.jsonl", "head.csv"), BAD, "no document is in it. Give", "", FIT),
     Typed(FIT.replace("articles.jsonl", "sheet.xlsx"), BAD, "a spreadsheet. Save it as CSV", "",
           FIT.replace("articles.jsonl", "semicolons.csv")),
@@ -138,10 +141,13 @@ COMMANDS = (
           "fit pages{} --query-type titles --defaults --budget 400 --out OUT"),
     Typed(FIT.replace("articles.jsonl", "semicolons.csv"), DONE, "Model"),
     Typed(FIT.replace("articles.jsonl", "latin.csv"), DONE, "Model"),
+    Typed("fit pages.zip --out OUT", BAD, "pages.zip: it is an archive. Unpack it, and name"),
     Typed("ops restore backup.tar", USAGE, "'backup.tar' does not exist. Check the path."),
     # Columns
     Typed(FIT.replace("articles.jsonl", "inhalt.csv"), BAD, "which column is the text?", OPTION,
           FIT.replace("articles.jsonl", "inhalt.csv {}"), {"NAME": "inhalt"}),
+    Typed("fit wrapped.json --out OUT", BAD, "Its columns are: documents. Say so: --column "
+          "text=NAME. If one of these holds the rows, give these rows alone"),
     Typed("data ingest table inhalt.csv --column text=inhlt --out OUT", BAD,
           "there is no column 'inhlt' for 'text'. Its columns are: id, inhalt", OPTION,
           "data ingest table inhalt.csv {} --out OUT"),
@@ -158,6 +164,12 @@ COMMANDS = (
           "is between two documents", OPTION,
           "data ingest table articles.jsonl --links others.csv {} --out OUT",
           {"source=NAME": "source=a", "target=NAME": "target=b"}),
+    Typed("fit articles.jsonl --queries asked.csv --qrels rated.csv --out OUT", BAD,
+          "no column for the document", OPTION, "fit articles.jsonl --queries asked.csv "
+          "--qrels rated.csv {} --defaults --budget 400 --out OUT", {"NAME": "page"}),
+    Typed("fit articles.jsonl --qrels rated.csv --out OUT", BAD,
+          "judgements without queries: give both", r"\((--queries)", "fit articles.jsonl {} "
+          "asked.csv --qrels rated.csv --column document=page --defaults --budget 400 --out OUT"),
     Typed("data ingest table signs.csv --column text=a --out OUT", BAD, "its fields may be divided",
           r"Say which: (--separator \S+)",
           "data ingest table signs.csv {} --column text=a --out OUT"),
@@ -176,6 +188,7 @@ COMMANDS = (
           f"{{}} {QUICK.removesuffix(' --out OUT')}", {"DIR": "OUT"}),
     Typed("search task boats1", BAD, "task holds a task, and no model", COMMAND,
           "{} --defaults --budget 400", {"DIR": "OUT"}),
+    Typed("search links.csv boats1", BAD, "it is no directory, but a file. A model is a directory"),
     Typed("search nosuch boats1", BAD, "no model 'nosuch': it is no directory",
           r"'ssi (fit)' wrote", FIT.replace("fit", "{}")),
     Typed(f"{SEARCH} --index corpus", BAD, "corpus holds a collection, and no index", COMMAND, "{}",
@@ -232,6 +245,12 @@ def write(here: Path) -> None:
     _csv(here / "head.csv", head, [])
     (here / "signs.csv").write_text("a,b;c\n1,2;3\n")
     (here / "empty.csv").touch()
+    asked = ["boats1", "birds1", "music1"] * 5
+    _csv(here / "asked.csv", ["id", "text"], enumerate(asked))
+    judged = [(q, f"d{n}", 1) for q in range(len(asked)) for n in range(q % 3, 40, 8)]
+    _csv(here / "rated.csv", ["query", "page", "rating"], judged)
+    (here / "wrapped.json").write_text('{"documents": [{"id": 1, "text": "a car"}]}')
+    (here / "pages.zip").write_bytes(b"PK\x03\x04")
     (here / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     (here / "empty").mkdir()
     (here / "pages.md").mkdir()

@@ -122,6 +122,10 @@ CALLS = (
            r"\((index\.search\(text\))\)", "{}", {"text": "'boats1'"}),
     Called("index.explain('boats1', 'Artcle 3')", ssi.BadInput, "no document has the title or id",
            r"near it: ('.+?')", "index.explain('boats1', {})"),
+    Called("index.related(3)", ssi.BadInput, "no document has the title or id '3'"),
+    Called("index.related(index.search('boats1')[0])"),
+    Called("index.explain('boats1', index.search('boats1')[0])"),
+    Called("index.why('boats1', index.search('boats1')[0])"),
     Called("index.export('solr', 'out')", ssi.BadInput, "no engine or format 'solr'",
            r"Known: .*(bm25s)", "index.export('{}', 'exported')"),
     # Texts
@@ -175,7 +179,7 @@ CALLS = (
     Called("model.neighbours(['boats1', 'boats2'])"),
     Called("ssi.read(df.to_dict())", ssi.BadInput, "documents: which column is the text?", "",
            "ssi.read(df.to_dict('records'))"),
-    Called("ssi.read([])", ssi.BadInput, "documents: it is empty. Give a row.", "",
+    Called("ssi.read([])", ssi.BadInput, "documents: it is empty. Give a table with a row.", "",
            "ssi.read(['a car'])"),
     # Comparisons
     Called("ssi.compare(model, task)"),
@@ -190,6 +194,8 @@ CALLS = (
            f"ssi.fit(docs, ask='{{}}3', {SHORT})"),
     Called("ssi.fit(df, links, queries=[('q', 'boats1')])", ssi.BadInput, "give both",
            r"and (qrels)", f"ssi.fit(df, links, queries=QUERIES, {{}}=QRELS, {SHORT})"),
+    Called("ssi.fit(df, links, qrels=QRELS)", ssi.BadInput, "judgements without queries: give both",
+           r"\((queries)", f"ssi.fit(df, links, {{}}=QUERIES, qrels=QRELS, {SHORT})"),
     Called("ssi.fit(task, links=links)", ssi.BadInput, "links go with files. Leave them out.", "",
            f"ssi.fit(task, {SHORT})"),
 )  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_fit_names_what_was_typed_and_no_place_of_the_store(tmp_path, monkeypa
     Path("two.csv").write_text("id,text\n1,car wheel\n2,moon sun\n")
     assert run(library, ["fit", "two.csv", "--out", "model"]) == 3
     said = capsys.readouterr().err
-    assert "bad input: two.csv: its 2 documents are too few" in said
+    assert "bad input: two.csv: its documents (2) are too few" in said
     assert ".ssi" not in said
     Path("q.csv").write_text("id,text\nq1,car\n")
     Path("r.csv").write_text("query,document,grade\nq1,99,1\n")

@@ -36,6 +36,7 @@ SAMPLE = 1 << 18
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
             ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
 _SHEETS = (".xlsx", ".xls", ".ods")
+_ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")
 _UNPACKED = 8  # bytes of text of a byte of a packed file
 _RECORDS = 100
 _SAID = re.compile(r'"?sep=([,;\t|])"?\r?\n')
@@ -104,9 +105,11 @@ def kind_of(path: Path, form: TableForm = GUESSED) -> str:
 
 
 def refuse_sheet(path: Path) -> None:
-    """Refuse a spreadsheet, with what to do."""
+    """Refuse a spreadsheet or an archive, with what to do."""
     if path.suffix.lower() in _SHEETS:
         raise BadInput(f"{path}: it is a spreadsheet. Save it as CSV (UTF-8), and name that.")
+    if path.suffix.lower() in _ARCHIVES:
+        raise BadInput(f"{path}: it is an archive. Unpack it, and name what is in it.")
 
 
 def stem_of(path: Path) -> Path:

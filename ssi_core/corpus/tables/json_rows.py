@@ -12,13 +12,7 @@ import polars as pl
 
 from ssi_core.corpus import inputs
 from ssi_core.corpus.tables.form import UTF_16, Written
-from ssi_core.corpus.tables.lines import (
-    PROBLEMS,
-    Place,
-    decoded_lines,
-    row_schema,
-    with_problems,
-)
+from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines, row_schema, with_problems
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
@@ -112,7 +106,7 @@ def _array(path: Path, written: Written) -> Iterator[tuple[int, list[Any], dict[
     """Yield objects of an array by blocks, as `decoded_lines` does lines."""
     objects = read_array(path, written.encoding)
     if not objects:
-        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+        raise BadInput(f"{path}: it is empty. Give a table with a row.")
     for begin in range(0, len(objects), _OBJECTS):
         yield begin + 1, objects[begin : begin + _OBJECTS], {}
 

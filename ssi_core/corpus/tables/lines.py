@@ -58,7 +58,7 @@ def decoded_lines(
             yield number, lines, wrong | dict.fromkeys(long, "length")
             number += len(lines)
         if number == 1:
-            raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+            raise BadInput(f"{path}: it is empty. Give a table with a row.")
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, Sequence[int]]]:

@@ -23,13 +23,7 @@ from ssi_core.corpus import inputs
 from ssi_core.corpus.inputs import LARGEST_LINE
 from ssi_core.corpus.tables.form import GUESSED, TableForm, Written, written_as
 from ssi_core.corpus.tables.json_rows import is_array, read_array, read_json
-from ssi_core.corpus.tables.lines import (
-    PROBLEMS,
-    Place,
-    decoded_lines,
-    row_schema,
-    with_problems,
-)
+from ssi_core.corpus.tables.lines import PROBLEMS, Place, decoded_lines, row_schema, with_problems
 from ssi_core.corpus.tables.parquet import parquet_batches, parquet_columns
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
@@ -105,7 +99,7 @@ def header_of(path: Path, form: TableForm = GUESSED, objects: int | None = None)
         else _header(path, written)
     )
     if not names:
-        raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+        raise BadInput(f"{path}: it is empty. Give a table with a row.")
     return names if form.header else [str(position) for position in range(1, len(names) + 1)]
 
 
@@ -214,7 +208,7 @@ def read_separated(
     for number, lines, wrong in decoded_lines(path, written.encoding, after):
         if shape is None:
             if len(lines) <= written.begin:
-                raise BadInput(f"{path}: the file is empty. Give a table with a row.")
+                raise BadInput(f"{path}: it is empty. Give a table with a row.")
             shape = _shape(path, lines[written.begin], roles, written, header)
             first_row = written.begin + header
             lines, number = lines[first_row:], number + first_row

@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from ssi_core.corpus.tables.form import GUESSED, TableForm
+from ssi_core.corpus.tables.form import GUESSED, TableForm, kind_of
 from ssi_core.corpus.tables.reader import EVERY, header_of
 from ssi_core.remedies import typed
 from ssi_core.strict import listed, nearest
 from ssi_core.types import BadInput
 
+_UNNAMED = (
+    ". If these are no names, write a line of names",
+    ". If one of these holds the rows, give these rows alone",
+)
 _log = logging.getLogger(__name__)
 
 Names: TypeAlias = Mapping[str, Sequence[str]]
@@ -45,7 +49,7 @@ QUERIES: Names = {
 JUDGEMENTS: Names = {
     "query": ("query", "query_id", "qid", "q_id"),
     "document": ("document", "document_id", "corpus_id", "doc_id", "docid", "docno"),
-    "grade": ("grade", "score", "relevance", "label"),
+    "grade": ("grade", "score", "relevance", "rating", "judgement", "judgment", "label"),
 }
 LOG: Names = {
     "session": ("session", "session_id", "sessionid", "visit", "visit_id", "search_id", "serp_id"),
@@ -148,6 +152,6 @@ def roles_of(
             raise BadInput(
                 f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
                 + (remedy.format(role=role) or f"Say so: {typed('column', {role: 'NAME'})}")
-                + ("" if any(roles.values()) else ". If these are no names, write a line of names")
+                + ("" if any(roles.values()) else _UNNAMED[kind_of(path) == "jsonl"])
             )
     return {role: name for role, name in roles.items() if name}

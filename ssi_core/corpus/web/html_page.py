@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from lxml import etree, html
@@ -14,6 +14,8 @@ _NO_TEXT = frozenset({
 _NO_ROLE = frozenset({"navigation", "search", "banner", "contentinfo", "complementary"})
 _PERMALINK = frozenset({"¶", "#", "§", "🔗"})
 """Words of a link by which a generator leads to a heading itself."""
+_HOME = re.compile(r"[./]+|[./]*index\.html?")
+_SPHINX = re.compile(r"[^-—]+ documentation")
 _BLOCKS = frozenset({
     "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figcaption", "figure", "h1",
     "h2", "h3", "h4", "h5", "h6", "hr", "li", "main", "ol", "p", "pre", "section", "table", "td",
@@ -92,8 +94,7 @@ def read_html(data: bytes, name: str, encoding: str | None = None, title: str = 
     if not named:
         declared = " ".join(declared.split())
         inside = "" if body is None else _heading(body)
-        named = inside or _without_site(declared, _heading(root)) or declared
-        named = named or _beginning(walk) or name
+        named = inside or _outside(declared, root) or _beginning(walk) or name
     headings = (words for words in walk.headings if words and words != named)
     cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
     links = tuple(walk.links)
@@ -111,14 +112,28 @@ def _beginning(walk: _Walk) -> str:
     return first if walk.headings[:1] == [first] else ""
 
 
-def _without_site(declared: str, heading: str) -> str:
-    """Return a heading beside the text; the page's title where it is the name of the site in that.
+def _outside(declared: str, root: html.HtmlElement) -> str:
+    """Return a heading beside the text; the page's title where there is none but the site's name.
 
-    >>> _without_site("What is Ownership? - The Book", "The Book"), _without_site("T", "A page")
-    ('What is Ownership?', 'A page')
+    What leads to the beginning of a site may be its name, too.
     """
-    found = re.fullmatch(rf"(.+?) [-|–—·] {re.escape(heading)}", declared)
-    return found[1] if found and heading else heading
+    heading = _heading(root)
+    home = (a for a in root.iter("a") if _HOME.fullmatch(a.get("href", "").strip()))
+    names = {heading, *(" ".join(a.text_content().split()) for a in home)}
+    page, site = _parted(declared, names)
+    return page if heading in ("", site) else heading
+
+
+def _parted(declared: str, names: Collection[str]) -> tuple[str, str]:
+    """Return a title without the name of its site behind it, and that name.
+
+    >>> _parted("Ownership - a word - The Book", {"The Book"}), _parted("T - U", {"Site"})
+    (('Ownership - a word', 'The Book'), ('T - U', ''))
+    """
+    for dash in re.finditer(r" [-|–—·] ", declared):
+        if (site := declared[dash.end() :]) in names or _SPHINX.fullmatch(site):
+            return declared[: dash.start()], site
+    return declared, ""
 
 
 def _encoding(data: bytes) -> str | None:

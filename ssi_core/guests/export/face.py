@@ -30,7 +30,7 @@ def export(
         out,
         Settings(to, **settings),
         model=content_of(fitted),
-        former=None if bounds is None else Path(bounds),
+        former=None if bounds is None else Path(bounds).expanduser(),
         force=force,
     )
     return Export(artefact, encoder_of(fitted, to).query)

@@ -39,4 +39,4 @@ def read_feeds(directory: str | Path) -> list[Feed]:
     >>> [(feed.title, feed.topics, feed.entries[0].title) for feed in ssi.read_feeds("feeds")]
     [('Ships', ('Sea',), 'Sails')]
     """
-    return list(read(Path(directory), Counter()))
+    return list(read(Path(directory).expanduser(), Counter()))

@@ -64,7 +64,7 @@ def read_letor(path: str | Path, progress: Progress | None = None) -> PairFeatur
     Refused
         Memory is too small for the matrix.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
 
     def lines() -> Iterator[bytes | None]:
         for line, share in read_lines(path):
@@ -118,7 +118,7 @@ def read_folds(path: str | Path, progress: Progress | None = None) -> tuple[Fold
         There is no fold, a fold lacks a file, a query is on two sides of a fold, or a line is
         malformed.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     sides = dict(_sides_of(path, progress))
     names = sorted({name.rpartition("/")[0] for name in sides})
     if not names:
@@ -340,7 +340,7 @@ def write_letor(features: PairFeatures, path: str | Path) -> None:
     Refused
         The disk is full, or may not be written.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     draft = path.with_name(f".{path.name}.tmp")
     with files.writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ class Site:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        self._index = SiteIndex(Path(directory))
+        self._index = SiteIndex(Path(directory).expanduser())
         self.path = self._index.path
         self.counts: dict[str, int] = {}
         self.chosen: dict[str, Any] = {}
@@ -151,14 +151,14 @@ def site(
     """
     if addresses not in STYLES:
         raise BadInput(f"addresses: no style {instead(addresses, STYLES)}")
-    path = Path(out)
+    path = Path(out).expanduser()
     require_ours(path)
     if isinstance(folder, Documents):
         documents = folder
     else:
         documents = read(folder, source="folder", language=language)
         if root is None:
-            root = root_of(Path(folder).resolve(), path.resolve())
+            root = root_of(Path(folder).expanduser().resolve(), path.resolve())
     rule_of(language_of(documents))
     learnt = learn(documents, budget=budget, seed=random_state)
     counts = write_site(learnt, path, root=root or "../", addresses=addresses)

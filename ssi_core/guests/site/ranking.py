@@ -22,13 +22,9 @@ from numpy.typing import NDArray
 
 from ssi_core.guests.site.clusters import NEAREST
 from ssi_core.guests.site.matching import OTHER, STEPS, weights_of
-from ssi_core.guests.site.records import (
-    Word,
-    unpack_group,
-    unpack_vectors,
-    unpack_words,
-)
+from ssi_core.guests.site.records import Word, unpack_group, unpack_vectors, unpack_words
 from ssi_core.guests.site.writing import FORMAT, MANIFEST, is_site
+from ssi_core.serving.unknown_words import without_accents
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Int32
 from ssi_core.views.phrases import NEAR
@@ -115,8 +111,10 @@ class SiteIndex:
         return [(int(page), float(scores[page])) for page in order if scores[page] > 0]
 
     def word(self, name: str) -> Word | None:
-        """Return a word, or None where no page has it."""
-        return self._words_in(self._chunk_of(name)).get(name)
+        """Return a word, or that without its accents; None where no page has either."""
+        found = self._words_in(self._chunk_of(name)).get(name)
+        plain = without_accents(name)
+        return found if found or plain == name else self.word(plain)
 
     def _read(self, text: str, typing: bool) -> tuple[Mapping[str, int], str | None]:
         names = tokenize(text, _LANGUAGES[self.manifest["rule"]])

@@ -85,8 +85,10 @@ function placeOf(values, value) {
 const wordsIn = (index, number) =>
   part(index, `w${number}`, (names, text) => readWords(index, names, text));
 
+// A word, or that without its accents.
 async function wordAt(index, name) {
-  return (await wordsIn(index, placeOf(index.firstWords, name))).get(name);
+  const found = (await wordsIn(index, placeOf(index.firstWords, name))).get(name);
+  return found || plain(name) === name ? found : wordAt(index, plain(name));
 }
 
 // Words that begin with a text, with their weights: its share of their letters, and less beside the
@@ -146,7 +148,7 @@ async function ranked(text, typing) {
     const n = counts.get(name);
     const factor = (((index.k3 + 1) * n) / (index.k3 + n)) * word.scale;
     word.pages.forEach((page, j) => (scores[page] += factor * word.weights[j]));
-    marks.set(name, word.scale);
+    marks.set(name, word.scale).set(plain(name), word.scale);
   });
   addBest(completed, scores, marks);
   match(words.filter(Boolean), whole, completed, scores);
@@ -331,7 +333,7 @@ function occurrences(content, marks, rule) {
     const lower = run.toLowerCase();
     if (rule === "words") {
       const words = ASCII.test(lower) ? [lower] : tokenize(run, rule);
-      const word = words.find((one) => marks.has(one));
+      const word = [...words, ...words.map(plain)].find((one) => marks.has(one));
       if (word) found.push({ word, start, end: start + run.length });
       continue;
     }

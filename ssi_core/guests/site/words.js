@@ -46,3 +46,27 @@ const RULES = {
   },
 };
 const tokenize = (text, rule) => RULES[rule](text.normalize("NFKC"));
+
+// A word without its accents: ssi_core/serving/unknown_words.py. The letters are written as numbers,
+// which a page in another encoding reads alike.
+const LETTERS = {
+  "\u00df": "ss",
+  "\u00e6": "ae",
+  "\u0153": "oe",
+  "\u00f8": "o",
+  "\u0111": "d",
+  "\u00f0": "d",
+  "\u0142": "l",
+  "\u00fe": "th",
+  "\u0131": "i",
+};
+const MARKS = /[\u0300-\u036f]/g;
+const plain = (word) =>
+  ASCII.test(word)
+    ? word
+    : [...word]
+        .map((letter) => LETTERS[letter] ?? letter)
+        .join("")
+        .normalize("NFKD")
+        .replace(MARKS, "")
+        .normalize("NFKC");

@@ -29,15 +29,9 @@ from ssi_core.guests.site.addresses import address_of
 from ssi_core.guests.site.clusters import clusters_of
 from ssi_core.guests.site.learning import Latent, Learnt
 from ssi_core.guests.site.matching import Matching
-from ssi_core.guests.site.records import (
-    Called,
-    Word,
-    pack_group,
-    pack_vectors,
-    pack_word,
-    word_of,
-)
+from ssi_core.guests.site.records import Called, Word, pack_group, pack_vectors, pack_word, word_of
 from ssi_core.remedies import typed
+from ssi_core.serving.unknown_words import without_accents
 from ssi_core.strict import cut
 from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused
@@ -198,23 +192,28 @@ def _chunks(learnt: Learnt, rule: str, root: str, addresses: str) -> Iterator[tu
 
 
 def _words(learnt: Learnt) -> Iterator[tuple[str, bytes]]:
-    """Yield the words and their records, in the order in which a browser compares strings."""
+    """Yield the words and their records, in the order in which a browser compares strings.
+
+    A word with accents is there without them, too, unless a word of the pages has these letters.
+    """
     columns = learnt.exact.tocsc()
     columns.sort_indices()
     latent = {} if learnt.latent is None else dict(_rows(learnt.latent))
     dimensions = 0 if learnt.latent is None else learnt.latent.pages.shape[1]
-    order = sorted(range(len(learnt.words)), key=lambda i: learnt.words[i].encode("utf-16-be"))
-    for column in order:
+    numbers = np.diff(columns.indptr)
+    of_pages = {learnt.words[i]: i for i in np.argsort(-numbers, kind="stable") if numbers[i]}
+    plain = [(without_accents(word), column) for word, column in of_pages.items()]
+    written = {**dict(reversed(plain)), **of_pages}  # of several the most frequent
+    for name in sorted(written, key=lambda name: name.encode("utf-16-be")):
+        column = written[name]
         begin, end = columns.indptr[column : column + 2]
-        if begin == end:
-            continue
         word = learnt.words[column]
         pages = columns.indices[begin:end].astype(np.int32)
         weight, called = int(learnt.matching.weights[column]), _called(learnt.matching, column)
         record: Word = word_of(
             pages, columns.data[begin:end], weight, called, *latent.get(word, ())
         )
-        yield word, pack_word(record, dimensions)
+        yield name, pack_word(record, dimensions)
 
 
 def _called(matching: Matching, column: int) -> Called:

@@ -105,7 +105,7 @@ class Concepts:
         directory : str or Path
             Directory to write; concepts that are there are replaced.
         """
-        self.base.save(Path(directory))
+        self.base.save(Path(directory).expanduser())
 
     @classmethod
     def load(cls, directory: str | Path) -> Concepts:
@@ -116,7 +116,7 @@ class Concepts:
         directory : str or Path
             Directory of the concepts.
         """
-        return cls(ConceptBase.load(Path(directory)))
+        return cls(ConceptBase.load(Path(directory).expanduser()))
 
     def __repr__(self) -> str:
         return f"Concepts: {len(self.base.titles):,} pages, {len(self.base.phrases):,} phrases"

@@ -28,6 +28,13 @@ ERRORS = {
     "no room": (ROOM, 4, "refused", "What was whole is left as it was."),
     "no room for a part": (caused(RuntimeError("a part"), ROOM), 4, "refused", "What was whole is"),
     "no right": (PermissionError(errno.EACCES, "no", "/a/file"), 4, "refused", "Give this user"),
+    "no such disk": (
+        FileNotFoundError(errno.ENOENT, "no", "/proc/x"),
+        4,
+        "refused",
+        "/proc: nothi",
+    ),
+    "no such file": (FileNotFoundError(errno.ENOENT, "no", "/tmp/x"), 1, "failed", "FileNotFound"),
     "files": (OSError(errno.EMFILE, "no", "/a/file"), 4, "refused", "/a/file: too many files are"),
     "memory": (MemoryError(), 4, "refused", "memory"),
 }

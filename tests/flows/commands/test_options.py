@@ -222,6 +222,15 @@ def test_a_shell_completes_groups_verbs_and_options():
     assert completed(["lab", "pipeline"], "--sa") == ["--sample", "--sample-seed"]
 
 
+def test_a_path_may_begin_with_the_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/a.md").write_text("# A\n\n[b](b.md)")
+    (tmp_path / "pages/b.md").write_text("# B")
+    assert run(cli, ["data", "ingest", "folder", "~/pages", "--out=~/corpus"]) == 0
+    assert (tmp_path / "corpus").is_dir()
+
+
 @pytest.mark.parametrize("level", range(4))
 def test_the_shared_options_are_taken_at_any_level(level, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("SSI_ROOT", "")

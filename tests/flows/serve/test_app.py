@@ -286,6 +286,14 @@ def test_a_model_that_cannot_be_opened_takes_nothing_over(models, tmp_path):
         assert client.get("/search", params={"q": QUERY}).json() != before
 
 
+def test_a_parameter_that_there_is_not_is_answered_with_those_that_there_are(client):
+    [said] = client.get("/search?q=car&K=5").json()["detail"]
+    assert said["loc"] == ["query", "K"]
+    assert "no parameter 'K'. Did you mean 'k'? Known: q, k, lang" in said["msg"]
+    assert client.get("/?q=car&from=a-bookmark").status_code == 200
+    assert client.get("/healthz?from=a-probe").status_code == 200
+
+
 def test_a_body_without_its_type_is_answered_with_the_header_that_it_needs(client):
     for content in (b'{"documents": []}', b"{bad"):
         (said,) = client.post("/documents", content=content).json()["detail"]
@@ -302,6 +310,8 @@ NEW = {"id": "n", "title": "New", "text": "car car moon"}
 WRONG = {
     "no query": ("GET", "/search", {}, 422),
     "an empty query": ("GET", "/search?q=", {}, 422),
+    "an unknown parameter": ("GET", "/search?q=car&K=5", {}, 422),
+    "a parameter of a body": ("POST", "/match?k=3", {"json": {"page": "car"}}, 422),
     "a long query": ("GET", "/search?q=" + "x" * 2001, {}, 422),
     "k too large": ("GET", "/search?q=car&k=1001", {}, 422),
     "k no number": ("GET", "/search?q=car&k=nan", {}, 422),

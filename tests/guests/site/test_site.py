@@ -148,6 +148,19 @@ def test_titles_are_kept_as_they_are_but_for_signs_of_permalinks(tmp_path):
 
 
 @pytest.mark.trains
+def test_accents_may_be_left_out_or_typed_where_no_page_has_the_word_so(tmp_path):
+    folder = small(tmp_path / "docs")
+    (folder / "role.md").write_text("# Role\n\nA rôle of pâté. [s](index.md)")
+    (folder / "rome.md").write_text("# Rome\n\nPâte. [s](index.md)")
+    (folder / "rose.md").write_text("# Rose\n\nPâte. [s](index.md)")
+    site = ssi.site(folder, tmp_path / "search", budget=0)
+    for query, url in (("cafe", "el"), ("strasse", "el"), ("Cárs", "cars"), ("pate", "rome")):
+        assert site.search(query)[0].url == f"{url}.html"
+    plain, accented = site.search("role")[0].score, site.search("rôle")[0].score
+    assert plain > accented > 0  # each is its own word
+
+
+@pytest.mark.trains
 def test_words_are_in_the_order_of_a_browser(tmp_path):
     folder = small(tmp_path / "docs")
     (folder / "cars.md").write_text("# \ufa0e and \U00010428 [s](index.md)", encoding="utf-8")

@@ -201,7 +201,7 @@ class RetrainSettings(BaseModel):
         default="scratch",
         description="First values of the model: random, or those of the champion, or of a later "
         "challenger that measured no worse, word by word. Without --budget, a start from the "
-        "champion takes ten times the share of the row's budget that the changed pairs are of all "
+        "champion takes five times the share of the row's budget that the changed pairs are of all "
         "pairs",
     )
     scratch_days: int = Field(

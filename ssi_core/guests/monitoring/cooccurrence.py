@@ -83,9 +83,7 @@ def count_words(texts: Sequence[str], languages: Sequence[str]) -> Counts:
     return Counts(distinct, sparse.csr_array((count.astype(np.int32), (row, column)), shape=shape))
 
 
-def word_map(
-    counts: Counts, words: Sequence[str] | None = None, *, most: int = WORDS
-) -> WordMap:
+def word_map(counts: Counts, words: Sequence[str] | None = None, *, most: int = WORDS) -> WordMap:
     """Make the map of some words.
 
     Parameters

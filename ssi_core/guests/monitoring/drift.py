@@ -163,7 +163,7 @@ def profile(
     if n == 0:
         raise BadInput(f"{source.path}: it has no documents. {INGEST}")
     chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
-    counts = count_words(texts_at(parts, chosen), languages.gather(chosen).to_list())
+    counts = count_words(texts_at(parts, chosen).to_list(), languages.gather(chosen).to_list())
     lengths = counts.matrix.sum(axis=1)
     shares = languages.value_counts(sort=True)
     same = like.together.words if like is not None and like.together is not None else None

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssi_core.guests.monitoring import cooccurrence
 from ssi_core.guests.monitoring.cooccurrence import count_words, distance, word_map
 from ssi_core.text.tokenizer import tokenize
+from ssi_core.views.lexicon import batches
 from tests.guests.monitoring.maps import map_of
 
 DOCUMENTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=12)
@@ -62,7 +64,8 @@ def test_only_the_best_matches_of_a_word_are_compared():
     assert distance(one, other, matches=2) > distance(one, other, matches=1)
 
 
-def test_words_are_counted_as_they_are_tokenised_in_each_language():
+def test_words_are_counted_as_they_are_tokenised_in_each_language(monkeypatch):
+    monkeypatch.setattr(cooccurrence, "batches", lambda texts: batches(texts, most=8))
     texts = ["Das Auto, das AUTO", "東京都のﾀﾜｰ", "", "the car's auto", "東京 auto"]
     languages = ["de", "ja", "en", "en", "ja"]
     counts = count_words(texts, languages)

@@ -55,6 +55,7 @@ class Counts:
     words : Series
         Distinct words; some may be in no document.
     matrix : int32 (n, words)
+        CSR, a row for each document.
     """
 
     words: pl.Series

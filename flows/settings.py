@@ -201,7 +201,7 @@ class RetrainSettings(BaseModel):
         default="scratch",
         description="Start of the training: random values (scratch), or those of the champion or "
         "of a later model that measured no worse. With champion, and without --budget, 1 % of "
-        "changed pairs take 10 % of the row's budget, and so on",
+        "changed pairs take 5 % of the row's budget, and so on",
     )
     scratch_days: int = Field(
         default=7,

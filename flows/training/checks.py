@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from flows.tracking import decisions
@@ -18,7 +17,6 @@ from ssi_core.guests.monitoring.drift import (
     profile,
     profile_of_same,
 )
-from ssi_core.text.tokenizer import tokenize
 
 logger = logging.getLogger(__name__)
 
@@ -74,22 +72,16 @@ def check_data(
         old, new = both
         return DataCheck(new, _numbers(new, old), problems(new, old, limits))
     known = None if model is None else _words_of(Path(model))
-    # Most texts are in both.
-    split = cache(tokenize)
-    earlier = None if before is None else _profile_of(before, known, split)
-    new = profile(Path(source), known, like=earlier, split=split)
+    earlier = None if before is None else _profile_of(before, known)
+    new = profile(Path(source), known, like=earlier)
     return DataCheck(new, _numbers(new, earlier), problems(new, earlier, limits))
 
 
-def _profile_of(
-    retraining: decisions.Retraining,
-    known: list[str] | None,
-    split: Callable[[str, str], Sequence[str]],
-) -> Profile | None:
+def _profile_of(retraining: decisions.Retraining, known: list[str] | None) -> Profile | None:
     """Profile the data of an earlier retraining again, or take what was noted if they are gone."""
     source = source_with_key(retraining.corpus, retraining.corpus_key)
     if source is not None:
-        return profile(source, known, split=split)
+        return profile(source, known)
     noted = _noted(retraining)
     logger.warning(
         "%s is gone, or is not what was trained on before: tonight is compared with %s",

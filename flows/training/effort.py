@@ -21,8 +21,8 @@ from ssi_core.experiment import Row
 from ssi_core.guests.monitoring.drift import changed_pairs
 from ssi_core.training.fitting import FEWEST
 
-PER_CHANGE = 10.0
-"""Share of the row's budget for each share of changed pairs: with a tenth changed, all of it."""
+PER_CHANGE = 5.0
+"""Share of the row's budget for each share of changed pairs: with a fifth changed, all of it."""
 
 
 @dataclass(frozen=True)

@@ -351,7 +351,7 @@ class FittedModel(Fitted[Model]):
 
         queries = views_of("query")
         documents = queries if facts["document_views"] is None else views_of("document")
-        texts = {"query": _no_word(queries), "document": _no_word(documents)}
+        texts = {"query": _no_text(queries), "document": _no_text(documents)}
         sizes = {f"{side} {v}": none.width(v) for side, none in texts.items() for v in none.views}
         arrays = saved.arrays(model.array_specs(sizes))
         restored = cls(model, arrays, queries, documents, facts["facts"])
@@ -396,9 +396,9 @@ def fitted(
     return FittedModel(model, arrays, queries, documents, facts or {})
 
 
-def _no_word(views: Mapping[str, View]) -> Texts:
-    nothing = pl.Series([""])
-    return Texts(nothing, nothing, {n: view.transform([""]) for n, view in views.items()}, views)
+def _no_text(views: Mapping[str, View]) -> Texts:
+    nothing = pl.Series(dtype=pl.String)
+    return Texts(nothing, nothing, {n: view.transform([]) for n, view in views.items()}, views)
 
 
 def _view_path(directory: Path, side: str, name: str) -> Path:

@@ -7,9 +7,8 @@ are looked at are drawn by a hash of their ids: from both states the same, as fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,15 @@ from ssi_core import files, integrity, store
 from ssi_core.code import digest_of
 from ssi_core.collection import CLICK, INGEST, LINK, TRANSLATION, open_collection
 from ssi_core.guests.monitoring.click_rates import ClickRates, Rate, click_rates, jumps
-from ssi_core.guests.monitoring.cooccurrence import WordMap, distance, word_map
+from ssi_core.guests.monitoring.cooccurrence import (
+    Counts,
+    WordMap,
+    count_words,
+    distance,
+    word_map,
+)
 from ssi_core.tasks.reading import texts_at
 from ssi_core.tasks.split import hash_titles
-from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 
 SAMPLE = 2000
@@ -128,7 +132,6 @@ def profile(
     like: Profile | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
-    split: Callable[[str, str], Sequence[str]] = tokenize,
 ) -> Profile:
     """Profile data: size, languages, click rates, and the words of a sample.
 
@@ -145,8 +148,6 @@ def profile(
         Documents whose words are counted.
     seed : int
         Random seed of the sample.
-    split : callable
-        Text and language -> its words, as `tokenizer.tokenize` returns them.
     """
     source = open_collection(path)
     counted = {CLICK: "pairs", TRANSLATION: "translations"}
@@ -162,11 +163,8 @@ def profile(
     if n == 0:
         raise BadInput(f"{source.path}: it has no documents. {INGEST}")
     chosen = np.sort(np.argsort(hash_titles(texts["id"], seed, b"sample", "ids"))[:sample])
-    words = [
-        split(text, language)
-        for text, language in zip(texts_at(parts, chosen), languages.gather(chosen), strict=True)
-    ]
-    lengths = np.array([len(bag) for bag in words])
+    counts = count_words(texts_at(parts, chosen).to_list(), languages.gather(chosen).to_list())
+    lengths = counts.matrix.sum(axis=1)
     shares = languages.value_counts(sort=True)
     same = like.together.words if like is not None and like.together is not None else None
     return Profile(
@@ -174,10 +172,10 @@ def profile(
         links=links,
         empty=float(np.mean(lengths == 0)),
         words=float(np.median(lengths)),
-        unknown=None if vocabulary is None else _unknown(words, frozenset(vocabulary)),
+        unknown=None if vocabulary is None else _unknown(counts, vocabulary),
         languages={str(code): count / n for code, count in shares.iter_rows()},
         clicks=rates,
-        together=word_map(words, same),
+        together=word_map(counts, same),
         texts=digest,
     )
 
@@ -207,9 +205,9 @@ def _digest(collection: Path, parts: Sequence[Path]) -> str:
     return store.key_of("texts", {}, {name: known[name][1] for name in names}, digest_of(profile))
 
 
-def _unknown(words: Sequence[Sequence[str]], known: frozenset[str]) -> float:
-    total = sum(map(len, words))
-    return (total - sum(map(known.__contains__, chain.from_iterable(words)))) / max(1, total)
+def _unknown(counts: Counts, vocabulary: Sequence[str]) -> float:
+    totals, known = counts.matrix.sum(axis=0), pl.Series(vocabulary, dtype=pl.String).implode()
+    return float(totals[~counts.words.is_in(known).to_numpy()].sum() / max(1, totals.sum()))
 
 
 def changed_pairs(new: Path, old: Path) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from ssi_core.kernels.sparse import aligned_empty, halved, padded, read_only
@@ -16,6 +17,7 @@ from ssi_core.kernels.training.sweep import draw_hard, draw_negative, draw_shown
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted
 from ssi_core.models.bilinear.terms import rows_of_maps
 from ssi_core.models.bilinear.trained import HARD, POWER, SHARE, Trained
+from ssi_core.tasks.linked import number_of
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.fitting import several
 from ssi_core.training.hard import with_hard, with_share
@@ -291,7 +293,6 @@ def normal(rows: int, dimensions: int, std: float, rng: np.random.Generator) -> 
 
 def shared_words(old: View, new: View) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of the words that both views have, in the one and in the other."""
-    rows = {word: i for i, word in enumerate(old.words)}
-    both = [(rows[word], i) for i, word in enumerate(new.words) if word in rows]
-    pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+    rows = number_of(*(pl.Series(list(view.words), dtype=pl.String) for view in (new, old)))
+    both = np.flatnonzero(rows >= 0)
+    return rows[both], both

@@ -70,7 +70,7 @@ def chosen(monkeypatch, corpora):
 def test_the_budget_follows_the_share_of_pairs_that_changed_since_the_champion(chosen):
     found = chosen(start="champion")
 
-    assert (found.model, found.budget) == ("models:/ssi/4", 3_000)
+    assert (found.model, found.budget) == ("models:/ssi/4", 1_500)
     assert found.reason == "version 4, 3.0% of the pairs changed since"
 
 

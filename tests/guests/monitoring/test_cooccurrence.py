@@ -1,9 +1,15 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.guests.monitoring.cooccurrence import distance, word_map
+from ssi_core.guests.monitoring import cooccurrence
+from ssi_core.guests.monitoring.cooccurrence import count_words, distance, word_map
+from ssi_core.text.tokenizer import tokenize
+from ssi_core.views.lexicon import batches
+from tests.guests.monitoring.maps import map_of
 
 DOCUMENTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), min_size=1, max_size=12)
 
@@ -19,7 +25,7 @@ def naive(documents, one, other):
 @given(DOCUMENTS)
 @settings(deadline=None)
 def test_the_map_is_dice_of_the_words_of_most_documents(documents):
-    found = word_map(documents, most=4)
+    found = map_of(documents, most=4)
     frequency = {word: sum(word in own for own in documents) for word in "abcdef"}
     there = [word for word in "abcdef" if frequency[word]]
     assert list(found.words) == sorted(there, key=lambda w: (-frequency[w], w))[:4]
@@ -30,25 +36,25 @@ def test_the_map_is_dice_of_the_words_of_most_documents(documents):
 @given(DOCUMENTS, DOCUMENTS)
 @settings(deadline=None)
 def test_a_distance_is_between_equal_and_nothing_in_common(one, other):
-    maps = word_map(one, "abcdef"), word_map(other, "abcdef")
+    maps = map_of(one, "abcdef"), map_of(other, "abcdef")
     assert distance(maps[0], maps[0]) == 0
     assert 0 <= distance(*maps) <= 1
     assert distance(*maps) == pytest.approx(distance(*reversed(maps)), abs=1e-6)
 
 
 def test_maps_with_other_pairs_are_at_one():
-    maps = word_map([["a", "b"], ["c", "d"]]), word_map([["a", "c"], ["b", "d"]])
+    maps = map_of([["a", "b"], ["c", "d"]]), map_of([["a", "c"], ["b", "d"]])
     assert distance(*maps) == 1
     # One of two pairs is half as strong.
-    weak = word_map([["a", "b"], ["c", "d"], ["c", "d"], ["c"], ["c"], ["d"], ["d"]], "abcd")
-    whole = word_map([["a", "b"], ["c", "d"]], "abcd")
+    weak = map_of([["a", "b"], ["c", "d"], ["c", "d"], ["c"], ["c"], ["d"], ["d"]], "abcd")
+    whole = map_of([["a", "b"], ["c", "d"]], "abcd")
     assert distance(weak, whole) == pytest.approx(1 - (1 + 0.5) / 2)
 
 
 def test_only_the_best_matches_of_a_word_are_compared():
     # "a" goes with "b" as before, and less with "c".
-    one = word_map([["a", "b"]] * 4 + [["c", "a"]] * 2 + [["c"]], "abc")
-    other = word_map([["a", "b"]] * 4 + [["a", "c"]] + [["a"], ["c"], ["c"]], "abc")
+    one = map_of([["a", "b"]] * 4 + [["c", "a"]] * 2 + [["c"]], "abc")
+    other = map_of([["a", "b"]] * 4 + [["a", "c"]] + [["a"], ["c"], ["c"]], "abc")
     loss = 1 - other.dice[0, 2] / one.dice[0, 2]
     assert 0 < loss < 1
     assert one.dice[0, 1] == other.dice[0, 1]
@@ -58,6 +64,21 @@ def test_only_the_best_matches_of_a_word_are_compared():
     assert distance(one, other, matches=2) > distance(one, other, matches=1)
 
 
+def test_words_are_counted_as_they_are_tokenised_in_each_language(monkeypatch):
+    monkeypatch.setattr(cooccurrence, "batches", lambda texts: batches(texts, most=8))
+    texts = ["Das Auto, das AUTO", "東京都のﾀﾜｰ", "", "the car's auto", "東京 auto"]
+    languages = ["de", "ja", "en", "en", "ja"]
+    counts = count_words(texts, languages)
+    words = counts.words.to_list()
+    assert len(set(words)) == len(words)
+    for row, text, language in zip(counts.matrix.toarray(), texts, languages, strict=True):
+        found = {word: n for word, n in zip(words, row.tolist(), strict=True) if n}
+        assert found == Counter(tokenize(text, language))
+    # A word of two languages is one.
+    assert word_map(counts, ["auto", "东"]).dice.tolist() == [[0, 0], [0, 0]]
+    assert word_map(counts).words[0] == "auto"
+
+
 def test_maps_of_other_words_are_not_compared():
     with pytest.raises(ValueError, match="maps of different words"):
-        distance(word_map([["a"]]), word_map([["b"]]))
+        distance(map_of([["a"]]), map_of([["b"]]))

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ssi_core.guests.monitoring import drift
 from ssi_core.guests.monitoring.click_rates import ClickRates, Rate
-from ssi_core.guests.monitoring.cooccurrence import word_map
+from ssi_core.guests.monitoring.cooccurrence import count_words
 from ssi_core.guests.monitoring.drift import (
     Limits,
     Profile,
@@ -18,12 +19,13 @@ from ssi_core.guests.monitoring.drift import (
 )
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
+from tests.guests.monitoring.maps import map_of
 from tests.seals import reseal
 
 USUAL = Profile(
     1000, 9000, 0.01, 200.0, 0.05, {"en": 1.0},
     ClickRates({"click_rate": Rate(10_000, 1000)}, {"log": 5}),
-    word_map([["a", "b"], ["c", "d"]] * 9, "abcd"),
+    map_of([["a", "b"], ["c", "d"]] * 9, "abcd"),
 )  # fmt: skip
 
 
@@ -42,22 +44,23 @@ def test_a_profile_of_a_corpus(tmp_path):
     assert profile(corpus).numbers()["language_en"] == 1
 
 
-def test_texts_that_are_the_same_are_not_read_again(tmp_path):
+def test_texts_that_are_the_same_are_not_read_again(tmp_path, monkeypatch):
     texts, links = topical(60)
     corpora = [write_corpus(tmp_path / str(n), texts, links[n:]) for n in (0, 3)]
     old, new = profile(corpora[0], ["a"]), profile(corpora[1], ["a"])
     asked = []
 
-    def split(text, language):
-        asked.append(text)
-        return text.split()
+    def counted(texts, languages):
+        asked.extend(texts)
+        return count_words(texts, languages)
 
-    again = profile(corpora[1], ["a"], like=old, split=split)
+    monkeypatch.setattr(drift, "count_words", counted)
+    again = profile(corpora[1], ["a"], like=old)
     assert (again, again.together, asked) == (new, old.together, [])
     other = write_corpus(tmp_path / "other", [*texts[:-1], "another"], links)
-    profile(other, ["a"], like=old, split=split)
+    profile(other, ["a"], like=old)
     # Noted without its map, the profile before may be by another vocabulary.
-    profile(corpora[1], ["a"], like=replace(old, together=None), split=split)
+    profile(corpora[1], ["a"], like=replace(old, together=None))
     assert len(asked) == 120
 
 
@@ -118,7 +121,7 @@ def test_a_usual_day_has_no_problem():
         ({"clicks": clicks(20_000, 800)}, "0.0400 clicks per showing, 0.1000 before"),
         ({"clicks": clicks(20_000, 4100)}, "0.2050 clicks per showing"),
         (
-            {"together": word_map([["a", "c"], ["b", "d"]] * 9, "abcd")},
+            {"together": map_of([["a", "c"], ["b", "d"]] * 9, "abcd")},
             "the maps of frequent words differ by 1.00, at most 0.20",
         ),
     ],

@@ -5,6 +5,7 @@ Windows has neither `fcntl` nor `resource`: there a lock holds nothing, and noth
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import mmap
 import os
@@ -91,7 +92,5 @@ def is_mine(status: os.stat_result) -> bool:
 
 def give_back() -> None:
     """Return memory that the allocator keeps free to the system, where it is that of glibc."""
-    import ctypes
-
     if POSIX and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(0)

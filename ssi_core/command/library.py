@@ -6,9 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from inspect import cleandoc
-from pathlib import Path
 from typing import Any
 
 import click
@@ -156,14 +154,6 @@ class _Of(Mapping[str, click.Command]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def summary(self, name: str) -> str:
-        """Return the first line of a verb's help, from its file: to load it takes longer."""
-        module, _, function = self._verbs.homes[self._before + name].partition(":")
-        spec = find_spec(module)
-        source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-        text = re.search(rf'^def {function}\(.*?"""(.*?)("""|\n)', source, re.DOTALL | re.MULTILINE)
-        return text[1] if text else str(self[name].help)
-
 
 class _Group(Verbs):
     """A group that says where the verbs are that it has not."""
@@ -175,20 +165,14 @@ class _Group(Verbs):
         parts = [name.rpartition(".") for name in lacking]
         self.lacking = [name for group, _, name in parts if group == before]
 
-    def line(self, ctx: click.Context, name: str, room: int) -> tuple[str, str]:
-        """Return a verb or a group, and what a list says of it in so many characters."""
-        if isinstance(self.verbs, _Of) and name in self.verbs:
-            command: click.Command | None = click.Command(name, help=self.verbs.summary(name))
-        else:
-            command = self.get_command(ctx, name)
-        return name, command.get_short_help_str(room) if command is not None else ""
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs that the order of the work does not name."""
         further = []
         for name in self.list_commands(ctx):
             if not re.search(rf"^ +{name} ", self.help or "", re.MULTILINE):
-                further.append(self.line(ctx, name, formatter.width - 20))
+                command = self.get_command(ctx, name)
+                if command is not None and not command.hidden:
+                    further.append((name, command.get_short_help_str(formatter.width - 20)))
         if further:
             with formatter.section("Further verbs"):
                 formatter.write_dl(further)
@@ -228,8 +212,10 @@ class _Top(_Group):
         groups = "Groups ('ssi GROUP --help' shows the order of the work)"
         parts: dict[str, list[tuple[str, str]]] = {"Daily work": [], groups: []}
         for name in self.list_commands(ctx):
-            part = parts[groups if name in GROUPS else "Daily work"]
-            part.append(self.line(ctx, name, formatter.width - 12))
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                part = parts[groups if name in GROUPS else "Daily work"]
+                part.append((name, command.get_short_help_str(formatter.width - 12)))
         for title, lines in parts.items():
             with formatter.section(title):
                 formatter.write_dl(lines)

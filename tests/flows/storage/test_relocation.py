@@ -111,7 +111,7 @@ def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
 
 def test_a_kill_while_paths_are_rewritten_does_no_harm(root, original, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(relocation, "note", lambda: 1 / 0)
+        patch.setattr(relocation, "note", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             relocation.settle()
     with monkeypatch.context() as patch:
@@ -174,6 +174,28 @@ def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tm
     assert_all_works(ssi, original[2])
     assert roots.mentions(tmp_path / "restored", str(original[0])) == []
     assert (tmp_path / "restored" / ".ssi" / "checkpoints").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "calls"),
+    [(restore, "_end_runs", 0), (relocation, "_rewrite_database", 0), (shutil, "move", 2)],
+)
+def test_a_restore_on_a_full_disk_can_be_run_again(
+    place, name, calls, archive, monkeypatch, tmp_path, ssi
+):
+    def full(*given):
+        if len(done) == calls:
+            raise sqlite3.OperationalError("database or disk is full")
+        done.append(works(*given))
+
+    done, works = [], getattr(place, name)
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, full)
+        code, *_ = ssi("ops", "restore", archive)
+    assert (code, len(done)) == (4, calls)
+    assert ssi("ops", "restore", archive)[0] == 0
+    assert registry.champion() == "2"
 
 
 def test_files_are_restored_with_their_times(archive, backed_up, monkeypatch, tmp_path):

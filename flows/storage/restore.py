@@ -90,8 +90,10 @@ def _put(places: Mapping[Path, Path]) -> None:
             if source.is_dir():
                 private.directory(target)
                 for one in sorted(source.iterdir()):
-                    put.append(target / one.name)
-                    shutil.move(one, put[-1])
+                    place = target / one.name
+                    if not place.exists():
+                        put.append(place)
+                    shutil.move(one, place)
     except BaseException:
         for path in put:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

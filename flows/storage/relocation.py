@@ -14,6 +14,7 @@ import logging
 import os
 import re
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -51,45 +52,58 @@ def _in_json(path: str) -> str:
     return json.dumps(path)[1:-1]
 
 
-def database() -> Path:
+def database(root: Path | None = None) -> Path:
     """Return the place of MLflow's database in a root that has its own."""
-    return environment.root() / "mlruns" / "mlflow.db"
+    return (root or environment.root()) / "mlruns" / "mlflow.db"
 
 
 def settle() -> None:
     """Rewrite the paths of the root if it was moved; `Refused` while other processes use it."""
-    old, new = _old(), str(environment.root())
-    if old is None:
-        return
-    reason = f"this root was moved here from {old}"
-    with alone(database(), reason):
-        refuse_while_open(database(), reason)
-        logger.warning("%s; its paths are rewritten", reason)
-        _rewrite_manifests(old, new)
-        _rewrite_database(old, new)
-        note()
+    root = environment.root()
+    if old := _old(root):
+        with alone(database(), _reason(old)):
+            refuse_while_open(database(), _reason(old))
+            _rewrite(old, root, environment.home())
 
 
-def note() -> None:
+def settle_unpacked(root: Path, home: Path) -> None:
+    """Rewrite the paths of what will be the root, and which no other process uses yet."""
+    if old := _old(root):
+        _rewrite(old, root, home)
+
+
+def _reason(old: str) -> str:
+    return f"this root was moved here from {old}"
+
+
+def _rewrite(old: str, root: Path, home: Path) -> None:
+    new = str(environment.root())
+    logger.warning("%s; its paths are rewritten", _reason(old))
+    _rewrite_manifests(old, new, (root, home))
+    _rewrite_database(old, new, database(root))
+    note(root)
+
+
+def note(root: Path | None = None) -> None:
     """Note under which path the root is written."""
     from ssi_core import store
 
-    store.write_json(database().with_name(_NOTE), {"root": str(environment.root())})
+    store.write_json(database(root).with_name(_NOTE), {"root": str(environment.root())})
 
 
-def noted() -> str | None:
+def noted(root: Path | None = None) -> str | None:
     """Return the path under which the root was written; None where that is not noted."""
     try:
-        value = json.loads(database().with_name(_NOTE).read_text("utf-8"))["root"]
+        value = json.loads(database(root).with_name(_NOTE).read_text("utf-8"))["root"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     return value if isinstance(value, str) else None
 
 
-def _old() -> str | None:
-    """Return the path under which the root was written; None if it lies there."""
-    old = noted()
-    if old is None or not database().exists():
+def _old(root: Path) -> str | None:
+    """Return the path under which a root was written; None if that is the root's."""
+    old = noted(root)
+    if old is None or not database(root).exists():
         return None
     with suppress(OSError):
         if Path(old).samefile(environment.root()):
@@ -97,10 +111,10 @@ def _old() -> str | None:
     return old
 
 
-def _rewrite_manifests(old: str, new: str) -> None:
+def _rewrite_manifests(old: str, new: str, bases: Iterable[Path]) -> None:
     from ssi_core import integrity
 
-    for base in (environment.root(), environment.home()):
+    for base in bases:
         for directory, below, files in os.walk(base):
             below[:] = [name for name in below if not name.startswith(".") and name != "mlruns"]
             if _MANIFEST not in files:
@@ -112,9 +126,9 @@ def _rewrite_manifests(old: str, new: str) -> None:
                     integrity.write_manifest(Path(directory), _MANIFEST, json.loads(changed))
 
 
-def _rewrite_database(old: str, new: str) -> None:
+def _rewrite_database(old: str, new: str, file: Path) -> None:
     """Rewrite paths in MLflow's database, all or none."""
-    with closing(sqlite3.connect(database(), timeout=20)) as connection, connection:
+    with closing(sqlite3.connect(file, timeout=20)) as connection, connection:
         connection.create_function("rewritten", 1, lambda text: rewritten(text, old, new))
         connection.execute("BEGIN IMMEDIATE")
         columns = connection.execute(

@@ -14,6 +14,7 @@ import sqlite3
 import tarfile
 import time
 import zlib
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, Self
@@ -63,12 +64,11 @@ def restore(archive: Path, progress: Progress | None = None) -> Contents:
         private.directory(partial)
         try:
             contents = _unpacked(archive, partial, progress)
+            relocation.settle_unpacked(partial, partial / HOME)
             os.sync()
-            _put(partial / HOME, home)
-            _put(partial / MLRUNS, root / MLRUNS)
+            _put({partial / HOME: home, partial / MLRUNS: root / MLRUNS})
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    relocation.settle()
     return contents
 
 
@@ -82,12 +82,22 @@ def _require_empty(root: Path, home: Path) -> None:
             )
 
 
-def _put(source: Path, target: Path) -> None:
-    """Move what was unpacked to its place."""
-    if source.is_dir():
-        private.directory(target)
-        for one in sorted(source.iterdir()):
-            shutil.move(one, target / one.name)
+def _put(places: Mapping[Path, Path]) -> None:
+    """Move what was unpacked to its place, all or none."""
+    put: list[Path] = []
+    try:
+        for source, target in places.items():
+            if source.is_dir():
+                private.directory(target)
+                for one in sorted(source.iterdir()):
+                    place = target / one.name
+                    if not place.exists():
+                        put.append(place)
+                    shutil.move(one, place)
+    except BaseException:
+        for path in put:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        raise
 
 
 _UNREADABLE = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, sqlite3.Error)
@@ -133,6 +143,8 @@ def _unpacked(archive: Path, target: Path, progress: Progress | None) -> Content
     except (BadInput, Refused):
         raise
     except (*_UNREADABLE, *_WRONG) as error:
+        if files.refusal(error, target) is not None:  # the disk is full
+            raise
         raise _damaged(archive, str(error) or type(error).__name__) from error
     return contents
 

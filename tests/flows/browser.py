@@ -80,7 +80,7 @@ class Browser:
 
     def until(self, holds, what):
         """Wait until it holds."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 300  # a busy machine is slow
         while not (found := holds()):
             assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.05)

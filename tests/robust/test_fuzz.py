@@ -1,7 +1,7 @@
 """Readers against inputs that nobody meant: only the documented errors, in bounded time and memory.
 
 ``SSI_FUZZ_EXAMPLES`` sets how many inputs each reader gets (`make fuzz`: 2,000); how many it got is
-printed (``pytest -s``). Every input has a few seconds, after which the alarm goes off.
+printed (``pytest -s``). Every input has a few seconds of a processor, then the alarm goes off.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import os
 import random
 import resource
 import shutil
-import signal
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -40,6 +39,7 @@ from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 from ssi_core.views.text_view import load_view
 from tests.datasets import dumps
+from tests.robust.tally import Hangs, alarm
 
 EXAMPLES = int(os.environ.get("SSI_FUZZ_EXAMPLES", "40"))
 SECONDS = 20
@@ -57,30 +57,21 @@ fuzz = settings(
 )
 
 
-class Hangs(Exception):
-    """An input took longer than it may."""
-
-
 def guarded(test):
     """Count an input, take `BadInput` for an answer, and set an alarm over it."""
 
     @functools.wraps(test)
     def run(*args, **kwargs):
-        def ring(number, frame):
-            raise Hangs(f"{test.__name__}: {SECONDS} s are over")
-
         TRIED[test.__name__] += 1
         said = ""
-        before = signal.signal(signal.SIGALRM, ring)
-        signal.alarm(SECONDS)
         try:
-            test(*args, **kwargs)
+            with alarm(SECONDS):
+                test(*args, **kwargs)
         except BadInput as error:
             REFUSED[test.__name__] += 1
             said = str(error)
-        finally:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, before)
+        except Hangs as hang:  # as an error, of which Hypothesis shows the input
+            raise AssertionError(f"{test.__name__}: {hang}") from hang
         assert len(said) < 2000
 
     return run

@@ -1,10 +1,13 @@
 """What the table of `make hostile` takes for a failure."""
 
+import itertools
+import signal
+
 import pytest
 
 from ssi_core.types import BadInput
 from tests.robust import tally
-from tests.robust.tally import Hangs, Table, attempt
+from tests.robust.tally import Hangs, Table, alarm, attempt
 
 
 @pytest.fixture
@@ -36,3 +39,12 @@ def test_the_outcome_is_what_leaves_the_block(table, tmp_path):
     with pytest.raises(AssertionError, match="was run"), attempt("c", ran=tmp_path / "ran"):
         pass
     assert table.counts["c"] == {"run": 1}
+
+
+def test_an_alarm_counts_what_is_computed_and_not_what_others_compute_meanwhile():
+    with alarm(20):
+        computing, lasting = map(signal.getitimer, (signal.ITIMER_PROF, signal.ITIMER_REAL))
+    assert 0 < computing[0] < 21 < lasting[0]
+    assert signal.getitimer(signal.ITIMER_PROF) == signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    with pytest.raises(Hangs), alarm(0.01):
+        any(False for _ in itertools.repeat(0))

@@ -229,6 +229,9 @@ READS = {
 }  # fmt: skip
 """Verbs that only read, and need no room."""
 
+ONCE = {"ops backup", "ops restore", "rank feeds write"}
+"""Verbs that leave an output alone that is there: once they are done, they refuse it."""
+
 
 def run_verb(here: Path, words: list[str], faults: Faults, memory: int | None = None) -> Ended:
     """Run a command in a directory, whose ``root`` is its root.

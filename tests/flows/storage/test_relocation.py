@@ -53,6 +53,7 @@ def original(tmp_path_factory, models_of_little_code):
 def backed_up(original, tmp_path_factory):
     """Another copy of that root, and its archive beside it."""
     root = shutil.copytree(original[1], tmp_path_factory.mktemp("backed_up") / "there")
+    (root / "mlruns" / ".gitignore").write_text("*")  # of a clone
     with rooted(root):
         backup.back_up(root.with_name("backup.tar.gz"))
     return root
@@ -111,7 +112,7 @@ def test_what_was_moved_finds_its_sources(root, original, monkeypatch):
 
 def test_a_kill_while_paths_are_rewritten_does_no_harm(root, original, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(relocation, "note", lambda: 1 / 0)
+        patch.setattr(relocation, "note", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             relocation.settle()
     with monkeypatch.context() as patch:
@@ -174,6 +175,30 @@ def test_a_backup_is_restored_at_another_path(archive, original, monkeypatch, tm
     assert_all_works(ssi, original[2])
     assert roots.mentions(tmp_path / "restored", str(original[0])) == []
     assert (tmp_path / "restored" / ".ssi" / "checkpoints").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(restore, "_end_runs"), (relocation, "_rewrite_database"), (shutil, "move")],
+)
+def test_a_restore_on_a_full_disk_can_be_run_again(
+    place, name, archive, monkeypatch, tmp_path, ssi
+):
+    def full(*given):
+        if any(str(one).endswith("mlflow.db") for one in given):
+            raise sqlite3.OperationalError("database or disk is full")
+        works(*given)
+
+    works, clone = getattr(place, name), tmp_path / "restored" / "mlruns" / ".gitignore"
+    clone.parent.mkdir(parents=True)
+    clone.write_text("*")
+    monkeypatch.setenv("SSI_ROOT", str(tmp_path / "restored"))
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, full)
+        assert ssi("ops", "restore", archive)[0] == 4
+    assert list(clone.parent.iterdir()) == [clone]
+    assert ssi("ops", "restore", archive)[0] == 0
+    assert registry.champion() == "2"
 
 
 def test_files_are_restored_with_their_times(archive, backed_up, monkeypatch, tmp_path):

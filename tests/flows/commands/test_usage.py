@@ -26,7 +26,8 @@ ANSWERS = {
     ("search", "--sng", "x"): "No such option '--sng'. Did you mean '--json'?",
     ("search", "m", "boats", "--qzzx"): "No such option '--qzzx'.",
     ("serch", "m"): "No such command 'serch'. Did you mean 'ssi search'?",
-    ("lab", "qzzx"): "No such command 'qzzx'.",
+    ("lab", "qzzx"): "No such command 'qzzx'. Known: evaluate, neighbours, pipeline, train, "
+    "estimate, export-trec.",
 }
 
 

@@ -140,6 +140,11 @@ def test_a_misspelt_engine_is_answered_with_the_nearest(index, tmp_path):
         index.export("opensaerch", tmp_path / "out")
 
 
+def test_an_export_may_lie_in_the_home_directory(index, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert index.export("opensearch", "~/export").path == tmp_path / "export"
+
+
 def test_a_package_adds_a_target(index, tmp_path, monkeypatch):
     points = {"targets.ids": "a_package_of_a_test:IDS"}
     install(tmp_path / "site", monkeypatch, code=TARGET, points=points)

@@ -116,15 +116,17 @@ def test_trials_in_processes_have_the_choice_and_bits_of_one_process(alone, side
     assert len(times) == len(trials) + 1 + 1
 
 
-def test_of_a_killed_worker_its_trial_alone_is_begun_again(
-    alone, side_by_side, dask, row, tmp_path
-):
+def test_of_a_killed_worker_its_trial_is_begun_again(alone, side_by_side, dask, row, tmp_path):
     parts = [row(tmp_path), row(tmp_path, "words")]
     times = side_by_side[1]
     killing = max(name for name in times if name.startswith("auto") and ", 0 until 300" in name)
     found = spread(parts, dask.where, killing)
     assert of(parts[0]) == alone
-    assert found == times + Counter({killing: 1, "words": 1})
+    again = found - times - Counter(["words"])
+    assert again[killing] == 1
+    # Dask does again what the worker had ended, too, if its result was not fetched yet.
+    assert again.total() <= 2
+    assert found.keys() == times.keys() | {"words"}
 
 
 def test_a_row_whose_trial_failed_is_trained_without_the_others(row, tmp_path):

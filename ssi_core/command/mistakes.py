@@ -38,8 +38,8 @@ def answered(
     if isinstance(error, click.NoSuchOption):
         refuse_old(ctx, words)
         flags = [flag for one in verb.params for flag in (*one.opts, *one.secondary_opts)]
-        name = error.option_name
-        said = f"No such option {name!r}.{meant(name, flags) or _BEHIND * (name[:2] != '--')}"
+        behind = "" if error.option_name.startswith("--") else _BEHIND
+        said = f"No such option {error.option_name!r}.{meant(error.option_name, flags) or behind}"
     elif isinstance(error, click.MissingParameter) and (examples := getattr(verb, "examples", ())):
         said = (
             f"{' '.join(said.split()).rstrip('.')}. For example: {_example(error.param, examples)}"

@@ -172,8 +172,8 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
         data = data.collect()
     elif hasattr(data, "to_pylist"):  # pyarrow
         data = data.to_pylist()
-    elif hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_list"):
-        data = data if hasattr(data, "to_dict") else pl.DataFrame(data)
+    elif hasattr(data, "__arrow_c_stream__") and not {"to_list", "to_dict"} & set(dir(data)):
+        data = pl.DataFrame(data)
     if isinstance(data, pl.DataFrame):
         yield from data.iter_rows(named=True)
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas

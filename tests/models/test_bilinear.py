@@ -4,6 +4,7 @@ import dataclasses
 import gc
 import json
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear import low_rank
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bilinear.training import MapTraining
+from ssi_core.models.bilinear.training import MapTraining, shared_words
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
@@ -466,6 +467,11 @@ def test_float16_halves_a_model_that_learns_as_well(changes, task, tmp_path):
     np.testing.assert_allclose(
         words.weights @ words.embedding, fit.embed_queries(task.queries).dense, atol=1e-5
     )
+
+
+def test_values_are_carried_over_word_by_word():
+    old, new = (SimpleNamespace(words=words.split()) for words in ("car moon sea", "oak sea car"))
+    assert [rows.tolist() for rows in shared_words(old, new)] == [[2, 0], [1, 2]]
 
 
 @pytest.mark.skipif(not converts_float16(), reason="no float16 on this processor")

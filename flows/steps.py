@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State, TaskRun
 
 from flows import environment
 from flows.training.board import post, take_off
-from ssi_core.garbage import collect_seldom
+from ssi_core.garbage import economise
 from ssi_core.store import Artefact, key_of
 from ssi_core.types import BadInput, Progress, Refused
 
@@ -28,7 +28,7 @@ _SECONDS_BETWEEN_UPDATES = 2.0
 def begin() -> None:
     """Begin a flow: the settings, and what our rooms say in the log of its run."""
     environment.prepare()
-    collect_seldom()
+    economise()
     for name in ("ssi_core", "flows"):
         # Prefect listens to these loggers, but leaves them at the level of warnings.
         if logging.getLogger(name).level == logging.NOTSET:

@@ -6,14 +6,14 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from ssi_core.garbage import collect_seldom
+from ssi_core.garbage import economise
 
 _CHECKOUT = Path(__file__).parents[1]
 
 
 def main() -> None:
     """Run the command; a checkout is a directory with ``prefect.yaml`` and ``flows``."""
-    collect_seldom()
+    economise()
     if (_CHECKOUT / "prefect.yaml").is_file() and (_CHECKOUT / "flows" / "cli.py").is_file():
         # An installed library reaches no further than itself.
         sys.path.insert(0, str(_CHECKOUT))

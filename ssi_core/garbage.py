@@ -1,4 +1,4 @@
-"""When a process looks for garbage: seldom, as modules make objects that stay."""
+"""How a process of our own uses memory: one heap, and garbage that is seldom looked for."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ _MUCH = 128 << 20
 
 
 @cache
-def collect_seldom() -> None:
-    """Look for garbage seldom, and not at the end of the process; for a process of our own.
+def economise() -> None:
+    """Let all threads share one heap, look for garbage seldom, and not at the end of the process.
 
-    Python looks through all objects once more when it ends, half a second after Prefect or MLflow.
-    What is left then goes with the process.
+    All of a process is changed, so it is for one of our own. Python looks through all objects once
+    more when it ends, half a second after Prefect or MLflow. What is left then goes with the
+    process.
     """
+    system.share_heap()
     gc.set_threshold(_YOUNG)
     atexit.register(gc.freeze)
 

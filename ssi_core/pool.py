@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, ParamSpec, Self, TypeVar
 
-from ssi_core.garbage import collect_seldom
+from ssi_core.garbage import economise
 from ssi_core.threads import thread_variables
 
 P = ParamSpec("P")
@@ -163,7 +163,7 @@ def _work(pipe: Any, threads: int, grace: float, prepare: Callable[[], None] | N
     signal.signal(_INTERRUPT, signal.default_int_handler)
     # Before numpy is imported: a library reads its variable once.
     os.environ.update({**thread_variables(threads), "NUMBA_NUM_THREADS": str(threads)})
-    collect_seldom()
+    economise()
     threading.Thread(target=_end_with_parent, args=(grace,), daemon=True).start()
     if prepare is not None:
         prepare()

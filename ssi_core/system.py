@@ -92,5 +92,18 @@ def is_mine(status: os.stat_result) -> bool:
 
 def give_back() -> None:
     """Return memory that the allocator keeps free to the system, where it is that of glibc."""
-    if POSIX and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
+    _of_glibc("malloc_trim", 0)
+
+
+def share_heap() -> None:
+    """Let glibc allocate for all threads from one heap: each heap keeps what it frees."""
+    _of_glibc("mallopt", _ARENA_MAX, 1)
+
+
+_ARENA_MAX = -8
+"""What glibc's ``malloc.h`` calls ``M_ARENA_MAX``."""
+
+
+def _of_glibc(name: str, *arguments: int) -> None:
+    if POSIX and (function := getattr(ctypes.CDLL(None), name, None)) is not None:
+        function(*arguments)

@@ -1,6 +1,9 @@
 """Between the stages of a fit, memory goes back to the system."""
 
+import ctypes
 import gc
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 
@@ -63,6 +66,26 @@ def test_memory_that_is_free_is_given_back():
     garbage_of_a_stage.collect()
     assert before - system.memory() > MUCH // 2 * 100_000
     assert len(kept) == MUCH // 100 + 1
+
+
+HEAPS = """
+import ctypes, threading
+from ssi_core.garbage import economise
+
+economise()
+libc, kept = ctypes.CDLL(None), []
+threads = [threading.Thread(target=lambda: kept.append(bytes(100_000))) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="not glibc")
+def test_all_threads_of_a_process_of_our_own_share_one_heap():
+    done = subprocess.run([sys.executable, "-c", HEAPS], capture_output=True, text=True, check=True)
+    assert done.stdout.count("<heap nr=") == 1
 
 
 def test_memory_is_unknown_without_proc(monkeypatch):

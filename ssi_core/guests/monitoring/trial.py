@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ssi_core import cache, store
 from ssi_core.code import digest_of
-from ssi_core.garbage import collect_seldom
+from ssi_core.garbage import economise
 from ssi_core.models import load_model
 from ssi_core.serving.searcher import index_of, model_in, open_searcher, shown
 from ssi_core.types import BadInput
@@ -118,5 +118,5 @@ def main(directory: Path, index: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    collect_seldom()
+    economise()
     sys.exit(main(*map(Path, sys.argv[1:])))

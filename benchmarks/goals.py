@@ -1,11 +1,12 @@
 """What learns nothing, the documented settings and `auto` on the same test queries.
 
-    python -m benchmarks.goals LABEL=DATA:KIND ... [--pairs 600 3000] --out goals.json
+    python -m benchmarks.goals LABEL=DATA,DATA,...:KIND ... [--pairs 600 3000] --out goals.json
 
-DATA is what `ssi.read` takes, KIND a kind of query. Each set is measured on its test side, with all
-of its training pairs and with shares of them (`benchmarks.expect.share_of`). The three models are
-compared query by query, each query the mean over the seeds; p is that of paired randomisation,
-after Holm over all sets. ``docs/auto.md`` shows the table and the lines below it.
+DATA is what `ssi.read` takes, KIND a kind of query; several are the folds of a publisher. Each set
+is measured on its test side, judged queries in all folds, with all of its training pairs and with
+shares of them (`benchmarks.expect.share_of`); pairs and costs are then those of a fold. The three
+models are compared query by query, each query the mean over the seeds; p is that of paired
+randomisation, after Holm over all sets. ``docs/auto.md`` shows the table and the lines below it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,21 +52,25 @@ def model_of(row: str, task: Task) -> Any:
     return expect.model_of(task, ssi.SSI() if row == "SSI()" else ssi.SSI(lsi_weight=0))
 
 
-def measured(label: str, kind: str, task: Task, seeds: int) -> dict[str, Any]:
-    """Return what the three reach on the test side, what they take, and their differences."""
+def measured(label: str, kind: str, folds: Sequence[Task], seeds: int) -> dict[str, Any]:
+    """Return what the three reach on the test sides, what they take, and their differences."""
     rows, values = {}, {}
     for row in ROWS:
-        cost, frames, losses = [], [], []
-        for seed in range(seeds):
-            begun = time.process_time()
-            fit = model_of(row, task).fit(task, np.random.default_rng([seed]))
-            cost.append(time.process_time() - begun)
-            report = evaluate(fit, task, queries=10_000, tuples=0)
-            frames.append(report.per_query[MEASURE].to_numpy())
-            losses.append(report.means["rank_loss"])
-        values[row] = np.mean(frames, axis=0)
+        cost, frames, losses, chosen = [], [], [], Counter[str]()
+        for fold in folds:
+            of_seeds = []
+            for seed in range(seeds):
+                begun = time.process_time()
+                fit = model_of(row, fold).fit(fold, np.random.default_rng([seed]))
+                cost.append(time.process_time() - begun)
+                report = evaluate(fit, fold, queries=10_000, tuples=0)
+                of_seeds.append(report.per_query[MEASURE].to_numpy())
+                losses.append(report.means["rank_loss"])
+                chosen[title(fit.model)] += 1
+            frames.append(np.mean(of_seeds, axis=0))
+        values[row] = np.concatenate(frames)
         rows[row] = {
-            "model": title(fit.model),
+            "model": chosen.most_common(1)[0][0],
             "mean": float(values[row].mean()),
             "rank_loss": float(np.mean(losses)),
             "cpu_seconds": round(float(np.mean(cost)), 1),
@@ -72,8 +78,9 @@ def measured(label: str, kind: str, task: Task, seeds: int) -> dict[str, Any]:
     return {
         "set": label,
         "kind": kind,
-        "pairs": len(task.train),
-        "valid_pairs": len(task.valid),
+        "pairs": round(np.mean([len(fold.train) for fold in folds])),
+        "valid_pairs": round(np.mean([len(fold.valid) for fold in folds])),
+        "folds": len(folds),
         "test_queries": len(values[ROWS[0]]),
         "seeds": seeds,
         "rows": rows,
@@ -167,11 +174,12 @@ def main() -> None:
     known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     for label, place in (one.split("=", 1) for one in given.tasks):
         data, kind = place.rsplit(":", 1)
-        whole = ssi.Task.of(ssi.read(data), **fields_of(kind)).divisions[0]
-        for pairs in [*(n for n in given.pairs if n < len(whole.train)), None]:
-            part = expect.share_of(whole, pairs)
-            if (label, kind, len(part.train)) not in known:
-                results.append(measured(label, kind, part, given.seeds))
+        tasks = [ssi.Task.of(ssi.read(one), **fields_of(kind)) for one in data.split(",")]
+        whole = [division for task in tasks for division in task.divisions]
+        for pairs in [*(n for n in given.pairs if n < len(whole[0].train)), None]:
+            folds = [expect.share_of(division, pairs) for division in whole]
+            if (label, kind, round(np.mean([len(fold.train) for fold in folds]))) not in known:
+                results.append(measured(label, kind, folds, given.seeds))
                 found = {"results": results, "compared": compared(results)}
                 write_result(given.out, {"comparison": "goals", **found})
                 print(*table(results[-1:]), sep="\n", flush=True)

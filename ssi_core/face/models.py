@@ -160,7 +160,7 @@ class SSI(Estimator):
     view : str, optional
         Weighting of words that U and V read.
     diagonal_view : str, optional
-        Weighting of words that D reads.
+        Weighting of words that D reads: raw counts of documents, sublinear ones of queries.
     negatives : int, optional
         Documents d- that are tried for a pair until one violates the margin.
     epoch : int or "passes", optional
@@ -201,7 +201,7 @@ class SSI(Estimator):
         init_std: float = 0.01,
         lsi_weight: float | Literal["typed"] = "typed",
         view: str = "sublinear:200@30000",
-        diagonal_view: str = "raw",
+        diagonal_view: str = "raw-sublinear",
         negatives: int = 8,
         epoch: int | Literal["passes"] = "passes",
         patience: int | Literal["passes"] = "passes",

@@ -31,7 +31,7 @@ from ssi_core.views.names import COUNTS
 
 LATENT = ("sublinear:50@30000", "sublinear:200@30000")
 """Views that U and V read: the heaviest words of a text, of the 30,000 most frequent ones."""
-VIEWS = ("counts", "raw", "sublinear", *LATENT, "bm25")
+VIEWS = ("counts", "raw", "sublinear", "raw-sublinear", *LATENT, "bm25")
 """Weightings of words that a task has by default: those that the models of `ssi_core.face` read."""
 
 Side = Literal["train", "valid", "test"]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ssi_core.arrays import ArraySpec, ArraySpecs, with_data
-from ssi_core.bounds import Share, Weight
+from ssi_core.bounds import Count, Mean, Share, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts, View
+
+_TRIED = {
+    "k1": (0.5, 1.2, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 300.0, 1000.0),
+    "b": (0.3, 0.5, 0.75, 0.9, 1.0),
+    "k3": (0.0, 1.0, 8.0, 100.0),
+}
 
 
 @dataclass(frozen=True)
@@ -21,8 +28,7 @@ class Bm25(Model):
 
     ``f(q, d) = sum_i (k3 + 1) q_i / (k3 + q_i) * idf_i (k1 + 1) d_i / (k1 (1 - b + b L) + d_i)``
     with counts ``q_i, d_i`` and ``idf_i = ln(1 + (n - df_i + 0.5) / (df_i + 0.5))``, which is never
-    negative. ``L`` is the document's length
-    (words of the vocabulary) over the mean length.
+    negative. ``L`` is the document's length (words of the vocabulary) over the mean length.
 
     Parameters
     ----------
@@ -32,19 +38,24 @@ class Bm25(Model):
         Share of the length normalisation, 0..1.
     k3 : float
         Saturation of the query's counts; it matters where queries are documents.
+    tuned : bool
+        Let other values take the place of these where they are clearly better on validation.
     """
 
     name: ClassVar[str] = "bm25"
     k1: Weight = 1.2
     b: Share = 0.75
     k3: Weight = 8.0
+    tuned: bool = False
+    measure: Mean = "map"
+    validation_queries: Count = 1000
 
     def views(self) -> set[str]:
         """Counts."""
         return {"counts"}
 
     def learn(self, task: Task, rng: np.random.Generator, options: FitOptions) -> FittedModel:
-        """Count document frequencies and the mean length on the task's documents."""
+        """Count document frequencies and the mean length on the task's documents; tune."""
         counts = task.documents.matrix("counts")
         n, words = counts.shape
         df = np.bincount(counts.indices, minlength=words)
@@ -52,7 +63,16 @@ class Bm25(Model):
             "idf": np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32),
             "mean_length": np.array([max(1.0, counts.data.sum(dtype=np.float64) / max(1, n))]),
         }
-        return fitted(self, task, arrays)
+        if not self.tuned:
+            return fitted(self, task, arrays)
+        from ssi_core.selection.one_by_one import one_by_one
+
+        def made(settings: Mapping[str, Any]) -> FittedModel:
+            return fitted(replace(self, tuned=False, **settings), task, arrays)
+
+        validator = options.judge(task, "valid", self.validation_queries)
+        given = {name: getattr(self, name) for name in _TRIED}
+        return one_by_one(made, given, _TRIED, validator, self.measure)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, and the mean length."""

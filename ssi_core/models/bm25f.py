@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,10 +13,9 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Mean, Share, Values, Weight
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.measures import MEASURES
-from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Columns, Inner, Vectors, Words
+from ssi_core.selection.one_by_one import one_by_one
 from ssi_core.text.fields import ANCHORS, OWN, SHORT, TEXT
 from ssi_core.types import Float32, Float64, Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
@@ -136,43 +136,18 @@ class Bm25F(Model):
         if self.reads_phrases and PHRASES in task.documents.views:
             arrays["phrase_idf"], known = _inverse(task.documents.matrix(PHRASES)), tuple(_TRIED)
         fit = _set(fitted(self, task, arrays), {name: getattr(self, name)[0] for name in known})
-        several = [name for name in known if len(getattr(self, name)) > 1]
-        return self._chosen(task, fit, several, options) if several else fit
+        tried = {name: getattr(self, name) for name in known if len(getattr(self, name)) > 1}
+        if not tried:
+            return fit
+        validator = options.judge(task, "valid", self.validation_queries)
+        first = settings_of(fit)
+        return one_by_one(partial(_set, fit), first, tried, validator, self.measure)
 
     def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
         """Return idf of the words, float32 (words,); with a row for each field to add scores of."""
         if self.combine == "counts":
             return _inverse(_pattern(counts) + _pattern(of_field(short, ANCHORS)))
         return np.vstack([_inverse(rows) for _, rows in _by_field(counts, short)])
-
-    def _chosen(
-        self, task: Task, fit: FittedModel, several: list[str], options: FitOptions
-    ) -> FittedModel:
-        """Return the best value of each setting, with the others as they are; twice over."""
-        validator = options.judge(task, "valid", self.validation_queries)
-        measure, tried = MEASURES[self.measure], 0
-
-        def values(settings: Mapping[str, float]) -> Float64:
-            nonlocal tried
-            tried += 1
-            return np.asarray(measure(validator.ranks(_set(fit, settings))), np.float64)
-
-        settings = settings_of(fit)
-        best = values(settings)
-        for _ in range(2):
-            before = settings
-            for name in several:
-                others = (value for value in getattr(self, name) if value != settings[name])
-                rivals = [{**settings, name: value} for value in others]
-                reached = [values(rival) for rival in rivals]
-                n = int(np.argmax([one.mean() for one in reached]))
-                if is_clearly_higher(reached[n], best):
-                    best, settings = reached[n], rivals[n]
-            if settings is before:
-                break
-        facts = {"chosen": settings, "tried": tried, "validation_queries": len(validator)}
-        facts[f"val/{self.measure}"] = float(best.mean())
-        return replace(_set(fit, settings), facts=facts)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, the mean lengths of the fields, and the settings."""

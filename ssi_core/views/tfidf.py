@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ WEIGHTINGS = (COUNTS, *TERM_FREQUENCIES)
 
 
 _NAME = re.compile(
-    r"(?P<kind>[a-z]+)(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?"
+    r"(?P<kind>[a-z]+)(-(?P<asked>[a-z]+))?(:(?P<cut>0*[1-9]\d*))?(@(?P<words>0*[1-9]\d*))?"
     r"|bm25(:k1=(?P<k1>\d+(\.\d+)?),b=(?P<b>[01](\.\d+)?))?"
     r"|lm(:c=(?P<c>0\.\d*[1-9]\d*))?",
     re.ASCII,
@@ -57,10 +57,16 @@ _NAME = re.compile(
 class Weighting:
     """View of weighted words: ``WEIGHTING[:CUT][@WORDS]``, ``bm25[:k1=K,b=B]``, ``lm[:c=C]``.
 
+    ``raw-sublinear`` weighs documents by raw counts and queries by sublinear ones: of a query that
+    is a whole document, the words that it repeats say less than their number. (SMART writes
+    ntc.ltc; Salton and Buckley 1988.)
+
     Attributes
     ----------
     kind : str
         One of `WEIGHTINGS`, or `BM25`, or `LM`.
+    asked : str or None
+        The same of queries, where they are weighed otherwise.
     cut : int or None
         Keep that many of the heaviest words of a text; None: all.
     words : int or None
@@ -78,6 +84,7 @@ class Weighting:
     k1: float = 1.2
     b: float = 0.75
     c: float = 0.5
+    asked: str | None = None
 
     def __str__(self) -> str:
         if (self.k1, self.b) != (Weighting.k1, Weighting.b):
@@ -85,12 +92,18 @@ class Weighting:
         if self.c != Weighting.c:
             return f"{self.kind}:c={self.c:g}"
         cut = "" if self.cut is None else f":{self.cut}"
-        return f"{self.kind}{cut}" if self.words is None else f"{self.kind}{cut}@{self.words}"
+        kind = self.kind if self.asked is None else f"{self.kind}-{self.asked}"
+        return f"{kind}{cut}" if self.words is None else f"{kind}{cut}@{self.words}"
 
     @property
     def two_sided(self) -> bool:
         """Tell whether a query is weighed otherwise than a document."""
-        return self.kind in (BM25, LM)
+        return self.kind in (BM25, LM) or self.asked is not None
+
+    def of(self, side: str) -> Weighting:
+        """Return how a side is weighed, "query" or "document"."""
+        kind = self.asked if self.asked and side == "query" else self.kind
+        return replace(self, kind=kind, asked=None)
 
     def width(self, words: int) -> int:
         """Return the number of columns for a vocabulary of so many words."""
@@ -102,6 +115,8 @@ class Weighting:
 
         >>> Weighting.parse("sublinear:100@30000").words
         30000
+        >>> Weighting.parse("raw-sublinear").of("query").kind
+        'sublinear'
         >>> Weighting.parse("bm25:k1=0.9,b=0.4").b
         0.4
         >>> Weighting.parse("lm:c=0.2").c
@@ -116,17 +131,20 @@ class Weighting:
                 return cls(BM25, k1=k1, b=b)
         elif match is not None and (name == LM or match["c"]):
             return cls(LM, c=float(match["c"] or cls.c))
-        if match is None or match["kind"] not in WEIGHTINGS:
-            near = meant(re.split("[:@]", name)[0], (*WEIGHTINGS, BM25, LM))
+        known = TERM_FREQUENCIES if match and match["asked"] else WEIGHTINGS
+        if match is None or not {match["kind"], match["asked"] or match["kind"]} <= {*known}:
+            near = meant(re.split("[-:@]", name)[0], (*WEIGHTINGS, BM25, LM))
             raise ValueError(
                 f"view={name!r}:{near} Expected WEIGHTING, WEIGHTING:CUT or WEIGHTING@WORDS, such "
                 "as 'raw', 'sublinear:100' or 'raw@30000'; WEIGHTING is one of "
-                f"{', '.join(WEIGHTINGS)}, CUT the heaviest words of a text, WORDS the most "
-                "frequent of all, whole numbers >= 1; bm25 is written alone or as "
+                f"{', '.join(WEIGHTINGS)}, or two of them, 'raw-sublinear': raw counts of "
+                "documents and sublinear ones of queries; CUT the heaviest words of a text, WORDS "
+                "the most frequent of all, whole numbers >= 1; bm25 is written alone or as "
                 "'bm25:k1=0.9,b=0.4', b from 0 to 1; lm alone or as 'lm:c=0.2', c between 0 and 1"
             )
         cut, words = (int(n) if n else None for n in match.group("cut", "words"))
-        return cls(match["kind"], cut, words)
+        asked = match["asked"] if match["asked"] != match["kind"] else None
+        return cls(match["kind"], cut, words, asked=asked)
 
 
 def inverse_document_frequency(document_frequency: Int64, documents: int) -> Float32:

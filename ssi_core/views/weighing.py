@@ -29,6 +29,7 @@ def weigh_side(
     -------
     CSR float32 (n, ``weighting.width(words)``), sorted indices, no stored zeros
     """
+    weighting = weighting.of(side)
     if not weighting.two_sided:
         return weigh(counts, statistics.idf, weighting)
     if weighting.kind == LM:

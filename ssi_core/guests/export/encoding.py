@@ -66,7 +66,7 @@ def _plain(view: View) -> TextView:
 
 
 def _view(view: TextView) -> dict[str, Any]:
-    weighting, words = view.weighting, len(view.words)
+    weighting, words = view.weighting.of("query"), len(view.words)
     if weighting.two_sided:
         most = _floats(most_of(view.statistics, weighting))
         return {"kind": weighting.kind, "cut": None, "words": words, "most": most}

@@ -73,7 +73,7 @@ _OF_WARP = 0.1
 """Its rates as a share of the plain ones: a step is up to ``1 + 1/2 + ...`` times as long."""
 KNOWN: Settings = {
     "diagonal": "learned",
-    "diagonal_view": "sublinear",
+    "diagonal_view": "raw-sublinear",
     "view": "sublinear:50",
     "margin": 0.1,
     **PLAIN,
@@ -134,7 +134,7 @@ class Auto(Model):
     dimensions: Dimensions = 100
     validation_queries: Count = 2_000
     view: Values[str] = ("sublinear:50", "sublinear:200")
-    diagonal_view: Values[str] = ("raw", "bm25", "sublinear")
+    diagonal_view: Values[str] = ("raw-sublinear", "bm25", "sublinear")
     alpha: Values[Weight] = (1.0, 3.0)
     margin: Values[Weight] = (0.03, 0.1, 0.3)
     rates: Values[Rate] = (0.05, 0.02)

@@ -30,6 +30,7 @@ LSI_VIEW = "sublinear"
 DIMENSIONS = (100, 300)
 _BACKGROUNDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _POPULARITY = (0.003, 0.01, 0.03, 0.1)
+_BESIDE_BM25 = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _OF_LSI = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 _ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -38,9 +39,9 @@ _ALPHAS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class Untrained(Model):
     """The best on validation of the models that learn nothing from pairs but their settings.
 
-    Cosines of words, BM25 (of the fields, where documents have them), a language model, RM3 where
-    queries are no documents, LSI with words, and for links the number of links to a document: see
-    `untrained`. What is returned is the model that was chosen.
+    Cosines of words, tuned BM25 (of the fields, where documents have them), a language model, RM3
+    where queries are no documents, LSI with words, and for links the number of links to a document:
+    see `untrained`. What is returned is the model that was chosen.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ class Untrained(Model):
     name: ClassVar[str] = "untrained"
     measure: Mean = "map"
     validation_queries: Count = 2_000
-    view: Values[str] = ("raw", "bm25", "sublinear")
+    view: Values[str] = ("raw-sublinear", "bm25", "sublinear")
 
     def views(self) -> set[str]:
         """Views of all models that are tried."""
@@ -144,12 +145,12 @@ def untrained(
 ) -> Iterator[tuple[FittedModel, float]]:
     """Yield models with their means, by `ValidationHalves.mean_unlearned`.
 
-    Of one vocabulary: the cosine of words in each view, BM25, a language model, and the mixture of
-    each cosine with LSI, by the weight and the rank that are best. Where documents have fields,
-    BM25 is `Bm25F` with the settings that are best, alone and with LSI. Where documents are
-    queries, the best cosine with the number of links to a document is there; where they are not,
-    the first documents of BM25 give further words to a query (`Rm3`). Of two: the cosine of words
-    that are translated, and LSI on the training pairs (`ClLsi`).
+    Of one vocabulary: the cosine of words in each view, BM25 with the settings that are best, a
+    language model, and the mixture of each cosine with LSI, by the weight and the rank that are
+    best. Where documents have fields, BM25 is `Bm25F`, alone and with LSI. Where documents are
+    queries, the best cosine and BM25 of the text are there with the number of links to a document;
+    where they are not, the first documents of BM25 give further words to a query (`Rm3`). Of two:
+    the cosine of words that are translated, and LSI on the training pairs (`ClLsi`).
 
     Parameters
     ----------
@@ -233,21 +234,23 @@ def _of_words(
 ) -> Iterator[tuple[FittedModel, float]]:
     options = FitOptions(threads=halves.threads)
     with_fields = FIELDS in task.documents.views
-    best_known: Model = Bm25F.tuned(measure=halves.measure) if with_fields else Bm25()
-    words = best_known.learn(task, rng, options)
+    of_text, measure = Bm25(tuned=True, measure=halves.measure), halves.measure
+    words = (Bm25F.tuned(measure=measure) if with_fields else of_text).learn(task, rng, options)
     yield words, halves.mean_unlearned(words)
     language = LanguageModel(background=_BACKGROUNDS).learn(task, rng, options)
     yield language, halves.mean_unlearned(language)
     if not task.same:  # a document that asks is long, and its expansion longer
         first = {"model": words.model.name, **vars(words.model)}
-        feedback = Rm3.tuned(parts=(first,), measure=halves.measure).behind(task, words, options)
+        feedback = Rm3.tuned(parts=(first,), measure=measure).behind(task, words, options)
         yield feedback, halves.mean_unlearned(feedback)
     if task.same:
         links = InDegree().learn(task, rng, options)
-        best = max(cosines, key=halves.mean_unlearned)
-        popular, mean = _sum(task, best, links, _POPULARITY, halves, learned=True)
-        # Training queries know these links: what they add is measured on validation alone.
-        yield popular, halves.mean_unlearned(best) + mean - halves.mean(best)
+        cosine = max(cosines, key=halves.mean_unlearned)
+        asked = of_text.learn(task, rng, options) if with_fields else words
+        for alone, betas in ((cosine, _POPULARITY), (asked, _BESIDE_BM25)):
+            popular, mean = _sum(task, alone, links, betas, halves, learned=True)
+            # Training queries know these links: what they add is measured on validation alone.
+            yield popular, halves.mean_unlearned(alone) + mean - halves.mean(alone)
     if with_fields and vectors is not None:
         n = min(DIMENSIONS[0], vectors.shape[1])
         lsi = fitted(Lsi(LSI_VIEW, n), task, {"V": np.ascontiguousarray(vectors[:, :n])})

@@ -215,11 +215,11 @@ def corpus_dir(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def task_dir(tmp_path_factory, corpus_dir):
-    """The task of `corpus_dir`, split by links; views counts, raw, sublinear, sublinear:10."""
+    """The task of `corpus_dir`, split by links; views counts, raw, sublinear and others."""
     from ssi_core.tasks.task import build_task
 
     out = tmp_path_factory.mktemp("task") / "task"
-    build_task(corpus_dir, out, views=("counts", "raw", "sublinear", "sublinear:10"))
+    build_task(corpus_dir, out, views=("raw", "raw-sublinear", "sublinear", "sublinear:10"))
     return out
 
 

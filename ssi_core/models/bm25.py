@@ -15,11 +15,12 @@ from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import Task, Texts, View
 
-_TRIED = {
+TRIED = {
     "k1": (0.5, 1.2, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 300.0, 1000.0),
     "b": (0.3, 0.5, 0.75, 0.9, 1.0),
     "k3": (0.0, 1.0, 8.0, 100.0),
 }
+"""Values that are tried on validation, the most important setting first."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,9 @@ class Bm25(Model):
             return fitted(replace(self, tuned=False, **settings), task, arrays)
 
         validator = options.judge(task, "valid", self.validation_queries)
-        given = {name: getattr(self, name) for name in _TRIED}
-        return one_by_one(made, given, _TRIED, validator, self.measure)
+        given = {name: getattr(self, name) for name in TRIED}
+        settings, facts = one_by_one(made, given, TRIED, validator, self.measure)
+        return replace(made(settings), facts=facts)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
         """Declare the idf of each word, and the mean length."""

@@ -140,8 +140,9 @@ class Bm25F(Model):
         if not tried:
             return fit
         validator = options.judge(task, "valid", self.validation_queries)
-        first = settings_of(fit)
-        return one_by_one(partial(_set, fit), first, tried, validator, self.measure)
+        made = partial(_set, fit)
+        settings, facts = one_by_one(made, settings_of(fit), tried, validator, self.measure)
+        return replace(made(settings), facts=facts)
 
     def _idf(self, counts: TextMatrix, short: TextMatrix) -> Float32:
         """Return idf of the words, float32 (words,); with a row for each field to add scores of."""

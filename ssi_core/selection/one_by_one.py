@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +13,19 @@ from ssi_core.types import Float64
 
 if TYPE_CHECKING:
     from ssi_core.evaluation.evaluate import Validator
-    from ssi_core.models.base import FittedModel
+    from ssi_core.scoring.ranker import Fitted
 
 
 def one_by_one(
-    made: Callable[[Mapping[str, float]], FittedModel],
+    made: Callable[[Mapping[str, float]], Fitted],
     settings: Mapping[str, float],
     tried: Mapping[str, Sequence[float]],
     validator: Validator,
     measure: str,
-) -> FittedModel:
-    """Return the model whose settings are best, each with the others as they are, twice over.
+) -> tuple[Mapping[str, float], dict[str, Any]]:
+    """Return the settings that are best, each with the others as they are, and facts of the choice.
+
+    All are gone through twice.
 
     Parameters
     ----------
@@ -58,4 +59,4 @@ def one_by_one(
             break
     facts: dict[str, Any] = {"chosen": dict(settings), "tried": len(values)}
     facts |= {"validation_queries": len(validator), f"val/{measure}": float(best.mean())}
-    return replace(made(settings), facts=facts)
+    return settings, facts

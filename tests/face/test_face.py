@@ -71,7 +71,8 @@ def test_a_task_of_fields_hides_what_a_search_should_find(docs):
 
 
 def test_settings_of_a_task_reach_it(docs):
-    short = ssi.Task.of(docs, queries="words:5", split="documents", views=["raw"], words=100)
+    made = {"queries": "words:5", "split": "documents", "words": 100}
+    short = ssi.Task.of(docs, views=["raw-sublinear"], **made)
     configuration = short.artefact.configuration
     assert (configuration["queries"], configuration["split"]) == ("words:5", "documents")
     with pytest.raises(ssi.BadInput, match=r"no view sublinear:200@30000, which SSI"):

@@ -7,7 +7,9 @@ import pytest
 
 from ssi_core.arrays import check_arrays
 from ssi_core.evaluation.evaluate import Validator
-from ssi_core.models.bm25 import Bm25
+from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.significance import is_clearly_higher
+from ssi_core.models.bm25 import TRIED, Bm25
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion, top_documents
@@ -55,6 +57,27 @@ def test_bm25_is_the_formula(task):
                     expected[q, d] += idf * 2.5 * tf / (floor + tf) * 8 * qtf / (7 + qtf)
     scores = all_scores(model.fit(task, np.random.default_rng(0)), task)
     np.testing.assert_allclose(scores[:5], expected, rtol=1e-4)
+
+
+def test_a_tuned_bm25_is_the_best_of_its_settings_on_validation_one_after_the_other(task):
+    poor = {"k1": 0.0, "b": 0.0}
+    fit = Bm25(**poor, tuned=True).fit(task, np.random.default_rng(0))
+    chosen = fit.facts["chosen"]
+    assert fit.model == Bm25(**chosen)
+    assert fit.facts["tried"] > len(TRIED["k1"]) + len(TRIED["b"]) + len(TRIED["k3"]) - 3
+    validator = Validator(task, "valid", 1000)
+
+    def values(settings):
+        model = Bm25(**settings).fit(task, np.random.default_rng(0))
+        return MEASURES["map"](validator.ranks(model))
+
+    best = values(chosen)
+    assert fit.facts["val/map"] == pytest.approx(best.mean())
+    assert is_clearly_higher(best, values(poor))
+    for name, several in TRIED.items():
+        for value in several:
+            rival = values({**chosen, name: value})
+            assert not is_clearly_higher(rival, best)
 
 
 def test_the_language_model_ranks_by_the_likelihood_of_the_query(task):

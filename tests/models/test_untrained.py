@@ -7,7 +7,7 @@ import pytest
 
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.untrained import best_of_words, strongest
+from ssi_core.models.choice.untrained import best_of_words, strongest, title
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.tasks.build import build_task
@@ -53,3 +53,14 @@ def test_queries_of_unknown_words_leave_the_search_box_its_fields(task):
     highest, several = strongest(asked, ["raw"], halves, np.random.default_rng(0))
     assert highest.model == several[0][0].model == TfIdf("raw")
     assert isinstance(best_of_words(several, asked, halves).model, Bm25F)
+
+
+def test_links_are_compared_with_tuned_bm25_and_the_number_of_links(task_dir):
+    links = open_task(task_dir)
+    assert links.same
+    _, several = strongest(
+        links, ["raw"], ValidationHalves(links, "map", 100), np.random.default_rng(0)
+    )
+    called = {title(fit.model): fit for fit, _ in several}
+    assert {"BM25", "TF-IDF + in-degree", "BM25 + in-degree"} <= {*called}
+    assert called["BM25"].facts["tried"] > 1

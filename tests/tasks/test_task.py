@@ -42,10 +42,13 @@ def rows_of_links(corpus):
 
 
 def test_documents_are_queries_in_the_order_of_the_corpus(task):
-    assert task.queries is task.documents
+    assert task.queries.ids is task.documents.ids
     assert task.queries.ids.to_list() == [f"d{i}" for i in range(200)]
     assert task.queries.titles.to_list() == [f"Page {i}" for i in range(200)]
-    assert set(task.queries.matrices) == {"counts", "raw", "sublinear", "sublinear:10"}
+    views = {"counts", "raw", "raw-sublinear", "sublinear", "sublinear:10"}
+    assert set(task.queries.matrices) == views
+    differ = {name for name in views if task.queries.views[name] is not task.documents.views[name]}
+    assert differ == {"raw-sublinear"}
     assert {name: view.name for name, view in task.queries.views.items()} == {
         name: name for name in task.queries.matrices
     }
@@ -363,6 +366,7 @@ def test_nothing_provisional_is_left(task_dir):
     assert sorted(p.name for p in (task_dir / "matrices").iterdir()) == [
         "counts",
         "raw",
+        "raw-sublinear",
         "sublinear",
         "sublinear-10",
     ]

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from ssi_core.tasks.task import open_task
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.tfidf import WEIGHTINGS, Weighting, inverse_document_frequency, weigh
+from ssi_core.views.weighing import weigh_side
 from tests.corpora import topical
 
 COUNTS = arrays.arrays(np.float32, (6, 9), elements=st.integers(0, 4).map(float))
@@ -55,6 +59,26 @@ def test_a_row_alone_is_bit_by_bit_as_among_others(counts, idf, name):
         assert alone.indices.tolist() == together[i : i + 1].indices.tolist()
 
 
+@given(COUNTS, IDF, st.sampled_from(["raw-sublinear", "binary-raw:3", "sublinear-binary@4"]))
+def test_the_sides_of_a_view_of_two_weightings_are_those_of_each(counts, idf, name):
+    kinds, cut = re.fullmatch("([a-z-]+)(.*)", name).groups()
+    statistics = Statistics(idf, len(counts), 1.0)
+    for kind, side in zip(kinds.split("-"), ("document", "query"), strict=True):
+        rows = weigh_side(sparse.csr_array(counts), statistics, Weighting.parse(name), side)
+        alone = weigh(sparse.csr_array(counts), idf, Weighting.parse(f"{kind}{cut}"))
+        np.testing.assert_array_equal(rows.toarray(), alone.toarray())
+    assert Weighting.parse(name).two_sided
+
+
+def test_a_task_reads_queries_and_documents_by_the_weighting_of_each(task_dir):
+    task = open_task(task_dir)
+    for texts, plain in ((task.documents, "raw"), (task.queries, "sublinear")):
+        expected = texts.matrix(plain).toarray()
+        np.testing.assert_array_equal(texts.matrix("raw-sublinear").toarray(), expected)
+        again = texts.views["raw-sublinear"].transform(topical()[0])
+        np.testing.assert_array_equal(again.toarray(), expected)
+
+
 def test_input_is_not_changed():
     counts = sparse.csr_array(np.array([[1, 2, 0], [0, 3, 1]], np.float32))
     before = counts.toarray()
@@ -85,7 +109,24 @@ def test_agrees_with_counts_of_scikit_learn(task_dir):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "tf", "raw:", "raw:0", "raw:-1", "raw:1.5", "raw:²", ":5", "raw@", "raw@0", "raw@5:2"],
+    [
+        "",
+        "tf",
+        "raw:",
+        "raw:0",
+        "raw:-1",
+        "raw:1.5",
+        "raw:²",
+        ":5",
+        "raw@",
+        "raw@0",
+        "raw@5:2",
+        "raw-",
+        "raw-tf",
+        "raw-counts",
+        "counts-raw",
+        "raw-bm25",
+    ],
 )
 def test_a_wrong_name_is_told_all_weightings(name):
     with pytest.raises(ValueError, match="counts, raw, sublinear, binary"):
@@ -95,9 +136,11 @@ def test_a_wrong_name_is_told_all_weightings(name):
 numbers = st.none() | st.integers(1, 10**6)
 
 
-@given(st.sampled_from(WEIGHTINGS), numbers, numbers)
-def test_a_name_reads_as_it_is_written(kind, cut, words):
+@given(st.sampled_from(WEIGHTINGS), numbers, numbers, st.booleans())
+def test_a_name_reads_as_it_is_written(kind, cut, words, of_two):
     weighting = Weighting(kind, cut, words)
+    if of_two:
+        weighting = Weighting("binary", cut, words, asked="raw")
     assert Weighting.parse(str(weighting)) == weighting
 
 

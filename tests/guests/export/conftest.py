@@ -8,7 +8,9 @@ from tests.guests.export.models import random_models
 def task(tmp_path_factory, corpus_dir):
     """Documents that are queries, in views of which one reads queries otherwise."""
     out = tmp_path_factory.mktemp("export") / "task"
-    build_task(corpus_dir, out, views=("raw", "sublinear", "sublinear:10", "bm25", "lm"))
+    build_task(
+        corpus_dir, out, views=("raw", "raw-sublinear", "sublinear", "sublinear:10", "bm25", "lm")
+    )
     return open_task(out)
 
 

@@ -83,7 +83,10 @@ def random_models(task: Task, seed: int = 0) -> dict[str, FittedModel]:
             Bilinear(dimensions=N, diagonal="alpha", view="sublinear:10", diagonal_view="lm"),
             {**small, "diagonal": np.array([2.5], np.float32)},
         ),
-        "U'V + D": (Bilinear(dimensions=N, diagonal="learned"), {**maps, "diagonal": diagonal}),
+        "U'V + D": (
+            Bilinear(dimensions=N, diagonal="learned", diagonal_view="raw-sublinear"),
+            {**maps, "diagonal": diagonal},
+        ),
         "LSI": (Lsi(dimensions=N), {"V": maps["V"]}),
         "LSI + TF-IDF": (
             LsiMixture(dimensions=N, tfidf_view="sublinear"),

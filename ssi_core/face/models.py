@@ -111,11 +111,15 @@ class BM25(Estimator):
         Share of the length normalisation, 0..1.
     k3 : float, optional
         Saturation of the query's counts; it matters where queries are documents.
+    tuned : bool, optional
+        Let other values take the place of these where they are clearly better on validation.
     """
 
     @named
-    def __init__(self, *, k1: float = 1.2, b: float = 0.75, k3: float = 8.0) -> None:
-        self.k1, self.b, self.k3 = k1, b, k3
+    def __init__(
+        self, *, k1: float = 1.2, b: float = 0.75, k3: float = 8.0, tuned: bool = False
+    ) -> None:
+        self.k1, self.b, self.k3, self.tuned = k1, b, k3, tuned
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -64,38 +64,48 @@ class Bm25(Model):
             "idf": np.log1p((n - df + 0.5) / (df + 0.5)).astype(np.float32),
             "mean_length": np.array([max(1.0, counts.data.sum(dtype=np.float64) / max(1, n))]),
         }
+        fit = fitted(self, task, arrays)
         if not self.tuned:
-            return fitted(self, task, arrays)
+            return fit
         from ssi_core.selection.one_by_one import one_by_one
 
-        def made(settings: Mapping[str, Any]) -> FittedModel:
-            return fitted(replace(self, tuned=False, **settings), task, arrays)
+        def made(settings: Mapping[str, float]) -> FittedModel:
+            chosen = np.array([settings[name] for name in TRIED])
+            return replace(fit, arrays={**arrays, "settings": chosen})
 
         validator = options.judge(task, "valid", self.validation_queries)
-        given = {name: getattr(self, name) for name in TRIED}
-        settings, facts = one_by_one(made, given, TRIED, validator, self.measure)
+        settings, facts = one_by_one(made, settings_of(fit), TRIED, validator, self.measure)
         return replace(made(settings), facts=facts)
 
     def array_specs(self, sizes: Sizes) -> ArraySpecs:
-        """Declare the idf of each word, and the mean length."""
+        """Declare the idf of each word, the mean length, and the settings where they are tuned."""
+        settings = {"settings": ArraySpec("float64", (len(TRIED),), least=0)}
         return {
             "idf": ArraySpec("float32", (sizes["document counts"],), least=0),
             "mean_length": ArraySpec("float64", (1,), least=1),
+            **(settings if self.tuned else {}),
         }
 
     def vectors(self, fitted: FittedModel, texts: Texts, side: Side) -> Vectors:
         """Saturated counts on both sides; idf on the document's."""
         counts = texts.matrix("counts")
+        k1, b, k3 = settings_of(fitted).values()
         if side == "query":
-            data = (self.k3 + 1) * counts.data / (self.k3 + counts.data)
+            data = (k3 + 1) * counts.data / (k3 + counts.data)
         else:
             length = np.asarray(counts.sum(axis=1)) / fitted.arrays["mean_length"][0]
-            floor = self.k1 * (1 - self.b + self.b * length)
-            floors = np.repeat(floor, np.diff(counts.indptr))
-            data = fitted.arrays["idf"][counts.indices] * (self.k1 + 1) * counts.data
+            floors = np.repeat(k1 * (1 - b + b * length), np.diff(counts.indptr))
+            data = fitted.arrays["idf"][counts.indices] * (k1 + 1) * counts.data
             data /= floors + counts.data
         return Inner(with_data(counts, data.astype(np.float32)), None)
 
     def sparse_view(self, fitted: FittedModel, side: Side) -> View:
         """Columns are words."""
         return fitted.view("counts", side)
+
+
+def settings_of(fitted: FittedModel) -> dict[str, float]:
+    """Return k1, b and k3: what was chosen, or given."""
+    given = [getattr(fitted.model, name) for name in TRIED]
+    chosen = fitted.arrays.get("settings")
+    return dict(zip(TRIED, given if chosen is None else chosen.tolist(), strict=True))

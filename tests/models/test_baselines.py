@@ -9,7 +9,9 @@ from ssi_core.arrays import check_arrays
 from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
 from ssi_core.evaluation.significance import is_clearly_higher
+from ssi_core.models import load_model
 from ssi_core.models.bm25 import TRIED, Bm25
+from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion, top_documents
@@ -59,11 +61,18 @@ def test_bm25_is_the_formula(task):
     np.testing.assert_allclose(scores[:5], expected, rtol=1e-4)
 
 
-def test_a_tuned_bm25_is_the_best_of_its_settings_on_validation_one_after_the_other(task):
+def test_a_tuned_bm25_is_the_best_of_its_settings_on_validation_one_after_the_other(task, tmp_path):
     poor = {"k1": 0.0, "b": 0.0}
     fit = Bm25(**poor, tuned=True).fit(task, np.random.default_rng(0))
     chosen = fit.facts["chosen"]
-    assert fit.model == Bm25(**chosen)
+    plain = Bm25(**chosen).fit(task, np.random.default_rng(0))
+    scores = all_scores(plain, task)
+    np.testing.assert_array_equal(all_scores(fit, task), scores)
+    fit.save(tmp_path / "model")
+    np.testing.assert_array_equal(all_scores(load_model(tmp_path / "model"), task), scores)
+    parts = ({"model": "bm25", **poor, "tuned": True}, {"model": "tfidf"})
+    sums = Mixture(parts, betas=(0.0,)).fit(task, np.random.default_rng(0))
+    np.testing.assert_array_equal(all_scores(sums, task), scores)
     assert fit.facts["tried"] > len(TRIED["k1"]) + len(TRIED["b"]) + len(TRIED["k3"]) - 3
     validator = Validator(task, "valid", 1000)
 

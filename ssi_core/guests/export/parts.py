@@ -14,7 +14,7 @@ import numpy as np
 
 from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.models.bm25 import Bm25
+from ssi_core.models.bm25 import Bm25, settings_of
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
@@ -160,8 +160,9 @@ def _tfidf(fitted: FittedModel) -> list[Part]:
 
 
 def _bm25(fitted: FittedModel) -> list[Part]:
-    assert isinstance(fitted.model, Bm25 | Bm25F)
-    words, phrases = Words("counts", saturation=fitted.model.k3), fitted.document_views.get(PHRASES)
+    model, phrases = fitted.model, fitted.document_views.get(PHRASES)
+    k3 = model.k3 if isinstance(model, Bm25F) else settings_of(fitted)["k3"]
+    words = Words("counts", saturation=k3)
     return [words] if phrases is None else [words, Phrases(phrases.words)]
 
 

@@ -165,8 +165,14 @@ def _piece() -> re.Pattern[str]:
     return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
+_VOWELS = {code: None for code in (*range(0x300, 0x370), *range(0x591, 0x671))
+           if unicodedata.combining(chr(code))} | {0x640: None, ord("İ"): "i"}  # fmt: skip
+"""Marks of Arabic and Hebrew, those beside letters that have none of their own, and the tatweel."""
+
+
 def _any_script(text: str) -> list[str]:
     """Return runs of letters or digits, and pairs of letters in scripts without blanks."""
+    text = text if text.isascii() else text.translate(_VOWELS)
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     words: list[str] = []
@@ -182,7 +188,7 @@ def _english_stems(text: str) -> list[str]:
 
 _STEMS = "-stems"
 
-ANY = Language(_any_script, version=lambda: "any 2")
+ANY = Language(_any_script, version=lambda: "any 3")
 """A language that is not in the table, in whatever script."""
 
 _CHINESE = Language(runs.ideographs, by_chunk=False)

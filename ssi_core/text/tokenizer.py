@@ -166,7 +166,7 @@ def _piece() -> re.Pattern[str]:
 
 
 _VOWELS = {code: None for code in (*range(0x300, 0x370), *range(0x591, 0x671))
-           if unicodedata.combining(chr(code))} | {0x640: None, ord("İ"): "i"}  # fmt: skip
+           if unicodedata.category(chr(code)) == "Mn"} | {0x640: None, ord("İ"): "i"}  # fmt: skip
 """Marks of Arabic and Hebrew, those beside letters that have none of their own, and the tatweel."""
 
 

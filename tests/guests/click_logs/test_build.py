@@ -300,7 +300,7 @@ def test_swapped_columns_are_found_out(tmp_path, rows):
 def test_ids_that_pandas_made_floats_of_are_whole_numbers(tmp_path):
     (tmp_path / "log.csv").write_text("query,document\nold car,7.0\nnew car,8\n")
     (tmp_path / "texts.csv").write_text("id,text\n7,a car\n8.0,cars\n")
-    found = ssi.read(tmp_path / "log.csv", source="clicks", documents=tmp_path / "texts.csv")
+    found = ssi.read(tmp_path / "log.csv", texts=tmp_path / "texts.csv")
     assert {*open_collection(found.path).frame("relations/click")["target"]} == {"7", "8.0"}
 
 

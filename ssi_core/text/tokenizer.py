@@ -165,14 +165,17 @@ def _piece() -> re.Pattern[str]:
     return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
-_VOWELS = {code: None for code in (*range(0x300, 0x370), *range(0x591, 0x671))
-           if unicodedata.category(chr(code)) == "Mn"} | {0x640: None, ord("İ"): "i"}  # fmt: skip
-"""Marks of Arabic and Hebrew, those beside letters that have none of their own, and the tatweel."""
+MARKS = {chr(code): "" for code in (*range(0x300, 0x370), *range(0x591, 0x671))
+         if unicodedata.category(chr(code)) == "Mn"} | {"\u0640": "", "İ": "i"}  # fmt: skip
+"""What `ANY` leaves out of words, or reads as another letter: vowels of Arabic and Hebrew, marks
+that no letter is joined with, the tatweel, and the dot of a capital I.
+"""
+_MARKS = str.maketrans(MARKS)
 
 
 def _any_script(text: str) -> list[str]:
     """Return runs of letters or digits, and pairs of letters in scripts without blanks."""
-    text = text if text.isascii() else text.translate(_VOWELS)
+    text = text if text.isascii() else text.translate(_MARKS)
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     words: list[str] = []

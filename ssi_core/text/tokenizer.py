@@ -4,7 +4,7 @@ Most rules take maximal runs of letters or digits. There is no stemming and no s
 et al. 2010, section 4); `stemmed` names the rule that has the stems of a language. A language is an
 entry of `LANGUAGES`; any other language is split at all that is neither letter nor digit, and runs
 in a script without blanks between words become pairs of letters. A text with a letter or a digit
-has a word, in every language.
+has a word, in every language (of Arabic, with a letter that is not the tatweel).
 
 `tokenize` is the definition; `ssi_core.views.lexicon` gives the same words from UTF-8 bytes,
 many times faster where a rule works on chunks.

@@ -72,6 +72,8 @@ class SearchSettings(ApproximateSettings):
 def search(given: SearchSettings) -> Outcome:
     """Find documents for a text, best first.
 
+    Quotes, minus and other signs in TEXT are no operators.
+
     Each result has a title, an address, the fields in which words of TEXT occur, and the part of
     the text that contains most of these words. If only a heading contains some, that heading is
     shown; if nothing does, the beginning of the text. The fields are title, headings, text, url and

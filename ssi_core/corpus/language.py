@@ -6,7 +6,8 @@ as pairs of letters. So the guess is careful, by shares of all letters of a samp
 - half or more of a script that has a rule of its own, and at most 5 % of others that have: its
   language ("zh" where Han has less than 2 kana in 100, "ja" where it has 20 or more)
 - at most 1 % of such scripts: words between blanks. That is "en" for Latin letters, whatever the
-  language is, "ko" for Hangul, "any" for others
+  language is, "ko" for Hangul, "any" for others, and where more than 1 % of the letters are the
+  dotted capital and the dotless small i of Turkish, whose small and capital forms others lack
 - else "any": words between blanks, and pairs of letters in a script without blanks
 """
 
@@ -60,7 +61,8 @@ def guess_language(texts: Iterable[str]) -> str:
         return code
     if ruled.total() <= _HARDLY * total:
         script, most = (letters.most_common(1) or [("LATIN", 0)])[0]
-        return _BETWEEN_BLANKS.get(script, "any") if most >= _HALF * letters.total() else "any"
+        if most >= _HALF * letters.total() and letters["TURKISH"] <= _HARDLY * total:
+            return _BETWEEN_BLANKS.get(script, "any")
     return "any"
 
 
@@ -75,7 +77,8 @@ def _letters(texts: Iterable[str]) -> Counter[str]:
     letters: Counter[str] = Counter()
     for letter, number in Counter(unicodedata.normalize("NFKC", "\n".join(texts))).items():
         if letter.isalpha():
-            letters[unicodedata.name(letter, "OTHER").split(" ")[0]] += number
+            name = "TURKISH" if letter in "İı" else unicodedata.name(letter, "OTHER")
+            letters[name.split(" ")[0]] += number
     return letters
 
 

@@ -22,6 +22,17 @@ def id_of(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
+def as_listed(names: pl.Series, ids: pl.Series) -> pl.Series:
+    """Return names as the ids have them: pandas writes 12 as 12.0 where a column lacks a value.
+
+    >>> as_listed(pl.Series(["1.0", "2", "3.0"]), pl.Series(["1", "2.0", "3", "3.0"])).to_list()
+    ['1', '2.0', '3.0']
+    """
+    ways = names, names.str.replace(r"^(\d+)\.0$", "$1"), names.str.replace(r"^(\d+)$", "$1.0")
+    known = (pl.when(way.is_in(ids.implode())).then(way) for way in ways)
+    return pl.select(pl.coalesce(*known, names)).to_series()
+
+
 def title_or_beginning() -> pl.Expr:
     """Return the title of a text, or how the text begins where it has none."""
     beginning = collection.beginning(pl.col("text"))

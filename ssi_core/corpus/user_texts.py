@@ -13,13 +13,19 @@ import polars as pl
 
 from ssi_core import collection
 from ssi_core.corpus.language import guess_language
+from ssi_core.corpus.texts import as_listed
 from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.text.wording import wording_of
 from ssi_core.types import BadInput
 
 _SAMPLE = 1000  # texts that the language is guessed from
-_TAG = r"(?i)</(p|div|span|a|b|strong|em|li|td|h[1-6])>"
+_NOT_PLAIN = {
+    r"(?i)</(p|div|span|a|b|strong|em|li|td|h[1-6])>": "have HTML tags, which are read as words. "
+    "Give texts without tags, or a folder of HTML files.",
+    r'^\{"': "are objects of JSON, whose keys are read as words. Bring their values up, such as by "
+    "jq -c '. + .NAME', or of pandas df.to_json(orient='records', lines=True).",
+}
 _AT_ONCE = 1_000_000  # links of a part
 _SOURCES = 100_000  # documents whose anchors are held at once
 _SHOWN = 3
@@ -92,13 +98,12 @@ def _write_documents(
     named: list[list[pl.DataFrame]] = [[] for _ in names]
     texts: list[pl.Series] = []
     unread: list[pl.Series] = []
-    blocks = iter(documents)
-    first = next(blocks, None)
+    first = next(blocks := iter(documents), None)
     if first is not None and not language and "language" not in first.columns:
         language = guess_language(first["text"].drop_nulls().head(_SAMPLE))
         building.counts["language"] = f"{language} (guessed from the script of the texts)"
     if first is not None:
-        _say_tags(first["text"].drop_nulls().head(_SAMPLE), where)
+        _say_markup(first["text"].drop_nulls().head(_SAMPLE), where)
     with collection.text_writer(building.path) as writer:
         labelled = _Labels(building.path, labels)
         for block in chain([] if first is None else [first], blocks):
@@ -123,8 +128,7 @@ def _write_documents(
             f"{where}: no document has an id and a text ({_told(skipped)}). Give documents that "
             f"have some, or say which columns they are in: {typed('column', {'text': 'NAME'})}"
         )
-    if sum(map(len, unread)):
-        times = pl.concat(unread)
+    if unread and len(times := pl.concat(unread)):
         _log.warning(
             "%s: %d timestamps are left out, as they are no ISO 8601, such as %r",
             *(where.stem, len(times), times[0]),
@@ -140,15 +144,12 @@ def _write_documents(
     return known.with_columns(id=seen["id"].gather(known["row"]))
 
 
-def _say_tags(texts: pl.Series, where: Path) -> None:
-    """Say in the log that texts are written in HTML, whose tags are words here."""
-    tagged = int(texts.str.contains(_TAG).sum())
-    if tagged > len(texts) / 2:
-        _log.warning(
-            "%s: %d of the first %d texts have HTML tags, which are read as words. Give texts "
-            "without tags, or a folder of HTML files.",
-            *(where.stem, tagged, len(texts)),
-        )
+def _say_markup(texts: pl.Series, where: Path) -> None:
+    """Say in the log that texts are written in HTML or JSON, whose tags and keys are words here."""
+    for written, said in _NOT_PLAIN.items():
+        found = int(texts.str.contains(written).sum())
+        if found > len(texts) / 2:
+            _log.warning("%s: %d of the first %d texts %s", where.stem, found, len(texts), said)
 
 
 def _kept(
@@ -234,7 +235,7 @@ def _write_links(
         rows = block
         for side in ("source", "target"):
             named = names.rename({"name": side, "row": f"{side}_row"})
-            rows = rows.with_columns(pl.col(side).str.strip_chars())
+            rows = rows.with_columns(as_listed(rows[side].str.strip_chars(), names["name"]))
             rows = rows.join(named, on=side, how="left", maintain_order="left")
             lost = rows[f"{side}_row"].is_null()
             skipped[f"link_{side}_is_no_document"] += int(lost.sum())

@@ -206,7 +206,7 @@ def read(
     >>> ssi.read(rows).counts["links"]
     1
     """
-    path = _only_path(documents)
+    path = Path(documents).expanduser() if isinstance(documents, str | Path) else None
     if texts is not None and not isinstance(texts, Documents):
         roles = {*DOCUMENTS} - {*LOG}
         texts = read(texts, columns={k: v for k, v in (columns or {}).items() if k in roles})
@@ -230,10 +230,6 @@ def read(
 
 def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, tuple | list | dict) and not value)
-
-
-def _only_path(documents: Any) -> Path | None:
-    return Path(documents).expanduser() if isinstance(documents, str | Path) else None
 
 
 def _files(
@@ -302,6 +298,12 @@ def _no_setting(name: str, setting: str, known: Sequence[str], settings: Mapping
     return f"source {name!r}: no setting {instead(setting, known)}"
 
 
+def _is_file(one: object) -> bool:
+    """Tell whether an entry of a list is a path, or names a file: else it may be a text."""
+    named = isinstance(one, str) and 0 < len(one) < _BEGINNING
+    return isinstance(one, Path) or (named and Path(str(one)).is_file())
+
+
 def _paths(data: Any) -> list[Path] | None:
     """Return the files that are meant; None for what is in memory."""
     if data is None:
@@ -310,6 +312,6 @@ def _paths(data: Any) -> list[Path] | None:
         raise BadInput(f"{data}: it is an address. Download it, and give the file.")
     if isinstance(data, str | Path):
         return [Path(data).expanduser()]
-    if isinstance(data, list | tuple) and data and all(isinstance(one, Path) for one in data):
-        return [one.expanduser() for one in data]
+    if isinstance(data, list | tuple) and data and all(map(_is_file, data)):
+        return [Path(one).expanduser() for one in data]
     return None

@@ -177,6 +177,12 @@ def rows_of(data: Any, *names: str) -> Iterator[Row]:
     if isinstance(data, pl.DataFrame):
         yield from data.iter_rows(named=True)
     elif hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas
+        if getattr(data.index, "nlevels", 1) > 1:
+            data = data.reset_index()
+        if len({*map(str, data.columns)}) < len(data.columns):
+            raise BadInput(
+                f"{strict.listed([*map(str, data.columns)])}: a name is there twice. Rename one."
+            )
         columns = {str(name): data[name].tolist() for name in data.columns}
         yield from _of_columns(_with_index(data, columns))
     elif isinstance(data, Mapping):
@@ -241,6 +247,7 @@ def _of_columns(columns: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _named(row: Any, names: Sequence[str], number: int) -> Row:
+    row = None if _plain(row) is None else row
     values = row if len(names) > 1 and isinstance(row, list | tuple) else (row,)
     if len(values) != len(names) or (names == ("text",) and not isinstance(row, str | None)):
         raise BadInput(

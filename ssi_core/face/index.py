@@ -229,13 +229,7 @@ class Index:
         return Index(self._searcher, other._searcher)
 
     def summary(
-        self,
-        text: str,
-        words: int = 100,
-        k: int = 10,
-        *,
-        concepts: Any = None,
-        **settings: Any,
+        self, text: str, words: int = 100, k: int = 10, *, concepts: Any = None, **settings: Any
     ) -> Summary:
         """Return the sentences of the best documents that answer a text, each with its document.
 

@@ -10,7 +10,7 @@ import polars as pl
 from ssi_core.remedies import typed_call
 
 NOTHING_KNOWN = (
-    "none of the query's words is one that the model knows (or all of them are in every document)"
+    "the query has no word that the model knows (or its words are all in every document)"
 )
 NO_DOCUMENT = "no document of the index has a word of the query"
 NO_OTHER = "no other document of the index has a word of this one"

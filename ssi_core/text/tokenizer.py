@@ -4,7 +4,7 @@ Most rules take maximal runs of letters or digits. There is no stemming and no s
 et al. 2010, section 4); `stemmed` names the rule that has the stems of a language. A language is an
 entry of `LANGUAGES`; any other language is split at all that is neither letter nor digit, and runs
 in a script without blanks between words become pairs of letters. A text with a letter or a digit
-has a word, in every language.
+has a word, in every language (of Arabic, with a letter that is not the tatweel).
 
 `tokenize` is the definition; `ssi_core.views.lexicon` gives the same words from UTF-8 bytes,
 many times faster where a rule works on chunks.
@@ -165,8 +165,17 @@ def _piece() -> re.Pattern[str]:
     return re.compile(rf"(?P<unspaced>(?:{letter})+)|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
+MARKS = {chr(code): "" for code in (*range(0x300, 0x370), *range(0x591, 0x671))
+         if unicodedata.category(chr(code)) == "Mn"} | {"\u0640": "", "İ": "i"}  # fmt: skip
+"""What `ANY` leaves out of words, or reads as another letter: vowels of Arabic and Hebrew, marks
+that no letter is joined with, the tatweel, and the dot of a capital I.
+"""
+_MARKS = str.maketrans(MARKS)
+
+
 def _any_script(text: str) -> list[str]:
     """Return runs of letters or digits, and pairs of letters in scripts without blanks."""
+    text = text if text.isascii() else text.translate(_MARKS)
     if not UNSPACED_LETTER.search(text):
         return runs.words(text)
     words: list[str] = []
@@ -182,7 +191,7 @@ def _english_stems(text: str) -> list[str]:
 
 _STEMS = "-stems"
 
-ANY = Language(_any_script, version=lambda: "any 2")
+ANY = Language(_any_script, version=lambda: "any 3")
 """A language that is not in the table, in whatever script."""
 
 _CHINESE = Language(runs.ideographs, by_chunk=False)

@@ -28,6 +28,8 @@ THAI, HINDI, HAN, KANA, HANGUL, GREEK, RUSSIAN = "กक自の가αж"
         # Words between blanks: at most one in a hundred of such scripts, half of a named one.
         ({"a": 99, THAI: 1}, "en"),
         ({"a": 98, THAI: 2}, "any"),
+        ({"a": 99, "ı": 1}, "en"),
+        ({"a": 98, "ı": 1, "İ": 1}, "any"),
         ({HANGUL: 60, "a": 40}, "ko"),
         ({"a": 50, GREEK: 30, RUSSIAN: 20}, "en"),
         ({"a": 49, GREEK: 30, RUSSIAN: 21}, "any"),

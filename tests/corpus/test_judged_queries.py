@@ -118,6 +118,15 @@ def test_documents_keep_their_links_and_get_queries(docs, tmp_path):
     assert "query_without_relevant_document" not in made.artefact.skipped
 
 
+def test_ids_that_pandas_made_floats_of_are_whole_numbers(tmp_path):
+    docs = ssi.read([{"id": n, "text": f"a text of {n}"} for n in range(3)])
+    made = judged(
+        docs, tmp_path, tsv([(7, "one"), (8, "two")]), tsv([("7.0", "1.0", 1), (8, 2, 1)])
+    )
+    found = open_collection(made.path).frame("relations/judgement")
+    assert found.select("source", "target").rows() == [("7", "1"), ("8", "2")]
+
+
 def test_queries_and_documents_that_do_not_meet_are_counted_and_said(docs, tmp_path, caplog):
     asked = [*ASKED, ("q3", "no judgement"), ("q4", "none that exists"), ("q5", "irrelevant")]
     rows = [*JUDGED, ("q4", "x", 1), ("q5", "a", 0), ("q9", "a", 1)]

@@ -24,7 +24,8 @@ def test_messages_cut_what_they_quote(tmp_path):
     with (
         pytest.raises(
             BadInput,
-            match=r"columns=\{'text': 'NAME'\}\. If these are no names, write a line of names$",
+            match=r"columns=\{'text': 'NAME'\}\. If these are no names, write a line of names, "
+            r"such as id and text, above them$",
         ) as refused,
         attempt(),
     ):

@@ -85,10 +85,12 @@ def test_all_formats_are_the_same_corpus(articles, links, tmp_path):
     frame.write_csv(tmp_path / "articles.csv")
     frame.write_csv(tmp_path / "articles.tsv", separator="\t")
     frame.write_parquet(tmp_path / "articles.parquet")
+    frame.write_ipc(tmp_path / "articles.feather", compression="lz4")
     text = (tmp_path / "articles.csv").read_bytes()
     (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(text))
     (tmp_path / "packed.csv.zst").write_bytes(zstandard.compress(text))
     names = ["articles.csv", "articles.tsv", "articles.parquet", "packed.csv.gz", "packed.csv.zst"]
+    names.append("articles.feather")
     results = [
         read(ingest("table", [tmp_path / name], tmp_path / f"out-{name}", links=[links]))
         for name in names
@@ -158,12 +160,18 @@ def test_times_are_iso_8601_with_or_without_a_zone_and_others_are_told(tmp_path,
 
 
 @pytest.mark.parametrize("tagged", [2, 1])
-def test_tags_in_most_texts_of_a_table_are_told(tmp_path, caplog, tagged):
-    texts = ["<p>one</p>"] * tagged + ["two < 3", "four"][: 3 - tagged]
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<p>one</p>", "have HTML tags, which are read as words"),
+        ({"0": "one"}, "are objects of JSON, whose keys are read as words"),
+    ],
+)
+def test_tags_in_most_texts_of_a_table_are_told(tmp_path, caplog, tagged, text, said):
+    texts = [text] * tagged + ["two < 3", "four"][: 3 - tagged]
     write_lines(tmp_path / "a.jsonl", [{"id": str(n), "text": t} for n, t in enumerate(texts)])
     ingest("table", [tmp_path / "a.jsonl"], tmp_path / "out")
-    told = "a: 2 of the first 3 texts have HTML tags, which are read as words" in caplog.text
-    assert told == (tagged == 2)
+    assert (f"a: 2 of the first 3 texts {said}" in caplog.text) == (tagged == 2)
 
 
 def test_columns_are_declared_where_the_guess_is_wrong(tmp_path):
@@ -195,6 +203,11 @@ def test_a_year_is_a_document_like_another(tmp_path):
         ("a.jsonl", "no json\n", "no JSON objects"),
         ("a.csv", "id,text\n,\n", "no document has an id and a text"),
         ("a.doc", "x", "does not say what it is"),
+        (
+            "a.jsonl",
+            '{"_id": 1, "_source": {"text": "x"}}',
+            r"What lies within one is not read.*jq",
+        ),
     ],
 )
 def test_bad_tables_are_named(tmp_path, name, text, message):
@@ -338,6 +351,15 @@ def test_a_folder_and_a_table_of_the_same_pages_are_the_same_documents(tmp_path)
     anchors = [open_collection(one.path).frame("relations/anchor") for one in (table, folder)]
     assert anchors[0].equals(anchors[1])
     assert anchors[0]["weight"].sum() == len(near)
+
+
+def test_ends_that_pandas_made_floats_of_are_whole_numbers(tmp_path):
+    (tmp_path / "a.csv").write_text("id,text\n1,one\n2.0,two\n3,three\n3.0,new\n")
+    (tmp_path / "links.csv").write_text("from,to\n1.0,2\n2.0,3.0\n3,1\n1,4.0\n")
+    _, links = read(
+        ingest("table", [tmp_path / "a.csv"], tmp_path / "o", links=[tmp_path / "links.csv"])
+    )
+    assert links == {("1", "2.0"), ("2.0", "3.0"), ("3", "1")}
 
 
 def test_the_words_of_links_in_a_table_are_anchors(articles, tmp_path, monkeypatch):

@@ -24,6 +24,11 @@ NOT_NOW = f"<noscript><meta http-equiv=refresh content='0; url=/plain'></noscrip
 RELOADED = f"<meta http-equiv=refresh content=300>{WORDS}"
 
 
+READTHEDOCS = '<div id="mkdocs-search-results" class="search-results">'
+TAGGED = '<meta data-rh="true" name="docusaurus_tag" content="{}">'
+NOT_INDEXED = "page_not_to_be_indexed"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
@@ -46,6 +51,21 @@ RELOADED = f"<meta http-equiv=refresh content=300>{WORDS}"
         ("en/genindex-A.html", WORDS, "page_that_is_an_index"),
         ("py-modindex/index.html", WORDS, "page_that_is_an_index"),
         ("index.html", WORDS, None),
+        ("search.html", f'{WORDS}<div id="search-results"></div>', "page_that_is_an_index"),
+        ("en/search.html", f"{WORDS}{' ' * 20_000}{READTHEDOCS}", "page_that_is_an_index"),
+        ("search.html", f'{WORDS}<div id="mkdocs-search-results"></div>', None),
+        ("search.html", f'{WORDS}<h2 id="search-results">Search results</h2>', None),
+        ("a.html", f'{WORDS}<div id="search-results"></div>', None),
+        ("search/index.html", f"<meta property=robots content=noindex>{WORDS}", NOT_INDEXED),
+        ("a/index.html", TAGGED.format("doc_tag_doc_list") + WORDS, "page_that_is_an_index"),
+        ("blog/page/2/index.html", TAGGED.format("blog_posts_list"), "page_that_is_an_index"),
+        ("a/index.html", TAGGED.format("docs-default-current") + WORDS, None),
+        ("fed/tags/index.html", WORDS, "page_that_is_an_index"),
+        ("fed/categories/old/index.html", WORDS, "page_that_is_an_index"),
+        ("tags/index.html", WORDS, None),
+        ("fed/posts/index.html", WORDS, None),
+        ("_modules/a/b.html", WORDS, "copy_of_a_source"),
+        ("_static/webpack-macros.html", WORDS, "file_for_programs"),
         ("robots.txt", "Disallow: /", "file_for_programs"),
         ("_static/a.js.LICENSE.txt", "words", "file_for_programs"),
         ("a.txt", "words", None),
@@ -54,6 +74,8 @@ RELOADED = f"<meta http-equiv=refresh content=300>{WORDS}"
 )
 def test_pages_for_programs_have_a_reason(tmp_path, name, text, reason):
     write(tmp_path, {"new/index.html": WORDS, "b.html": WORDS, name: text})
+    if name.startswith("fed/"):
+        (tmp_path / name).with_suffix(".xml").touch()
     found = unlisted(tmp_path, pages_in(tmp_path, Counter())).reasons
     assert found == ({} if reason is None else {name: reason})
 
@@ -91,7 +113,19 @@ def test_a_folder_without_another_page_is_refused(tmp_path):
         ingest("folder", tmp_path / "site", tmp_path / "out")
 
 
-def test_a_folder_of_other_markup_is_to_be_built_first(tmp_path):
-    write(tmp_path / "site", {"index.rst": "words"})
-    with pytest.raises(BadInput, match=r"Build the site of its \.rst files"):
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["index.rst"], r"Build the site of its \.rst files"),
+        (
+            ["a/1", "a/2", "b.pdf"],
+            r"It has others \(without suffix, pdf\): .* with \.txt, and convert",
+        ),
+        (["a.csv"], r"It has others \(csv\): name a table itself"),
+        ([".hidden"], r"Name a folder that has some\.$"),
+    ],
+)
+def test_a_folder_without_a_page_says_what_to_do_with_its_files(tmp_path, names, said):
+    write(tmp_path / "site", dict.fromkeys(names, "words"))
+    with pytest.raises(BadInput, match=said):
         ingest("folder", tmp_path / "site", tmp_path / "out")

@@ -102,6 +102,17 @@ def test_a_path_may_begin_with_the_home_directory(tmp_path, monkeypatch, expecte
     assert task.path == tmp_path / "task"
 
 
+def test_names_of_files_in_a_list_are_files(tmp_path, monkeypatch, expected):
+    monkeypatch.chdir(tmp_path)
+    assert frames(ssi.read(["documents.jsonl"], links=["links.csv"])) == frames(expected)
+    assert ssi.read(["documents.jsonl", "a car"]).frame["text"][1] == "a car"
+
+
+def test_a_missing_value_among_texts_is_left_out():
+    docs = ssi.read(pd.Series(["a car", np.nan, pd.NA, "the moon"]))
+    assert (docs.frame["id"].to_list(), docs.skipped["document_without_text"]) == (["0", "3"], 2)
+
+
 @pytest.mark.parametrize("kind", [list, np.array, pl.Series, pd.Series, pa.array])
 def test_texts_are_numbered_from_0(kind):
     docs = ssi.read(kind(["a car", "the moon"]), links=np.array([[0, 1]]))
@@ -130,8 +141,12 @@ def test_a_mapping_is_of_columns_or_of_ids(documents):
         pd.DataFrame({"docno": ["a", "b"], "text": ["a car", "the moon"]}).set_index("docno"),
         pd.DataFrame({"text": ["a car", "the moon"]}, index=["a", "b"]),
         pd.Series({"a": "a car", "b": "the moon"}),
+        pd.DataFrame(
+            {"text": ["a car", "the moon"]},
+            pd.MultiIndex.from_tuples([("a", "Car"), ("b", "Moon")], names=["id", "title"]),
+        ),
     ],
-    ids=["named", "frame", "series"],
+    ids=["named", "frame", "series", "levels"],
 )
 def test_an_index_of_pandas_names_documents(documents):
     assert ssi.read(documents).frame["id"].to_list() == ["a", "b"]
@@ -215,6 +230,7 @@ def test_a_directory_is_what_it_holds(tmp_path, expected):
         ([], None, "empty"),
         ({"id": ["a"], "text": ["a", "b"]}, None, "columns of different lengths: id 1, text 2"),
         ({"id": 1, "text": 2}, None, "id: 1 is no column"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), None, "text, text: a name is there"),
     ],
 )
 def test_bad_input_is_named(documents, links, message):

@@ -147,7 +147,7 @@ COMMANDS = (
     Typed(FIT.replace("articles.jsonl", "inhalt.csv"), BAD, "which column is the text?", OPTION,
           FIT.replace("articles.jsonl", "inhalt.csv {}"), {"NAME": "inhalt"}),
     Typed("fit wrapped.json --out OUT", BAD, "Its columns are: documents. Say so: --column "
-          "text=NAME. If one of these holds the rows, give these rows alone"),
+          "text=NAME. What lies within one is not read: bring it up, such as by jq"),
     Typed("data ingest table inhalt.csv --column text=inhlt --out OUT", BAD,
           "there is no column 'inhlt' for 'text'. Its columns are: id, inhalt", OPTION,
           "data ingest table inhalt.csv {} --out OUT"),

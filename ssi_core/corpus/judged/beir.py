@@ -16,6 +16,7 @@ import polars as pl
 from ssi_core.corpus.judged.judgements import write_judgements
 from ssi_core.corpus.tables.reader import header_of, whole_rows
 from ssi_core.corpus.user_texts import write_own
+from ssi_core.remedies import typed_call
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def files_in(directory: Path) -> tuple[Path, Path, dict[str, Path]]:
     }
     if not judged:
         raise BadInput(
-            f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv)."
+            f"{directory}: no judgements: qrels/ has none of {', '.join(SPLITS)} (.tsv). Move them "
+            f"there, or name all: {typed_call('fit', documents, queries=queries, qrels='FILE')}"
         )
     return documents, queries, judged
 

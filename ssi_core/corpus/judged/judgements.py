@@ -111,11 +111,6 @@ def write_queries(path: Path, queries: pl.DataFrame) -> None:
         writer.write(collection.timeless(texts))
 
 
-def _shortest(grade: float) -> str:
-    """Write a float32 with the fewest digits that give it back."""
-    return np.format_float_positional(np.float32(grade), trim="-")
-
-
 def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """Write judgements (query, document, grade and perhaps side) as a relation.
 
@@ -125,7 +120,8 @@ def write_relation(building: Building, judgements: pl.DataFrame) -> None:
     """
     scale = judgements["grade"].cast(pl.Float32).unique().sort().to_list()
     factor = HIGHEST / max(HIGHEST, *scale)
-    grades = map(_shortest, scale)
+    # The fewest digits that give a float32 back.
+    grades = [np.format_float_positional(np.float32(grade), trim="-") for grade in scale]
     building.counts["gains"] = {grade: float(grade) * factor for grade in grades}
     further = {**collection.JUDGED, **(collection.GIVEN if "side" in judgements.columns else {})}
     with collection.relation_writer(building.path, collection.JUDGEMENT, further) as writer:

@@ -22,6 +22,7 @@ from ssi_core.corpus.judged.trec import number_of, read_grade, read_topics, text
 from ssi_core.corpus.tables.form import GUESSED, TableForm, kind_of
 from ssi_core.corpus.tables.reader import header_of, whole_rows
 from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES, Names, roles_of
+from ssi_core.corpus.texts import as_listed
 from ssi_core.remedies import typed
 from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
@@ -67,6 +68,8 @@ def build(building: Building, source: Judged, progress: Progress | None) -> None
         numbers = [number_of(name) for name in judged["query"]]
         judged = judged.with_columns(query=pl.Series(numbers, dtype=pl.String))
     ids = pl.concat(list(_ids(documents)))
+    for side, known in (("query", texts["id"]), ("document", ids)):
+        judged = judged.with_columns(as_listed(judged[side], known))
     _require_overlap(queries, texts["id"], qrels, judged["query"].unique(maintain_order=True))
     named = judged["document"].unique(maintain_order=True)
     _require_overlap(documents.path, ids, qrels, named)

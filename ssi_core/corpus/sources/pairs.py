@@ -12,7 +12,7 @@ from ssi_core.corpus.source import Tabular, files, option
 
 
 class Pairs(Tabular):
-    """Read a table of translated pairs: CSV, TSV, JSON lines or parquet, plain or packed.
+    """Read a table of translated pairs: CSV, TSV, JSON lines or parquet, also packed (.gz).
 
     A row is a text and its translation: the columns query and document, or source and target, or
     the only two columns of the table. Queries are in the language of the first, documents in that

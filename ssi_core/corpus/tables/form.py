@@ -34,7 +34,8 @@ SAMPLE = 1 << 18
 """Bytes that the guess is made of."""
 
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-            ".json": "jsonl", ".parquet": "parquet"}  # fmt: skip
+            ".json": "jsonl", ".parquet": "parquet", ".feather": "parquet",
+            ".arrow": "parquet"}  # fmt: skip
 _SHEETS = (".xlsx", ".xls", ".ods")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")
 _UNPACKED = 8  # bytes of text of a byte of a packed file

@@ -125,11 +125,7 @@ def _decoded(block: bytes, encoding: str, first: bool) -> tuple[list[str], dict[
 
 
 def with_problems(
-    frame: pl.DataFrame,
-    first: int,
-    wrong: dict[int, str],
-    columns: Iterable[str],
-    encoding: str,
+    frame: pl.DataFrame, first: int, wrong: dict[int, str], columns: Iterable[str], encoding: str
 ) -> pl.DataFrame:
     """Mark the lines that are wrong by themselves, by their places, and leave out empty ones."""
     if wrong:

@@ -1,4 +1,4 @@
-"""Parquet of a user, read in a process of its own: what is damaged can end that process alone.
+"""Parquet or Arrow of a user, read in a process of its own: what is damaged can end that alone.
 
 A few flipped bits make the reader ask for more memory than there is, which ends a process at once.
 The other process gets this file as a script, and loads little but polars; it has a limit on its
@@ -27,6 +27,7 @@ ROWS = 100_000
 _BATCH = 64 << 20
 """Bytes of a batch, roughly."""
 _HEAD = struct.Struct("<cQ")
+_ARROW = b"ARROW1"  # a file of Arrow, or of Feather 2
 _NAMES, _ROWS, _ERROR, _END = b"N", b"R", b"E", b"Z"
 
 
@@ -131,7 +132,9 @@ def _serve(task: dict[str, Any], out: IO[bytes]) -> None:
     system.lower("RLIMIT_DATA", task["memory"])
     left = task["most"]
     try:
-        lazy = pl.scan_parquet(task["path"], glob=False)
+        with Path(task["path"]).open("rb") as file:
+            scan = pl.scan_ipc if file.read(len(_ARROW)) == _ARROW else pl.scan_parquet
+        lazy = scan(task["path"], glob=False)
         names = lazy.collect_schema().names()
         send(_NAMES, json.dumps(names).encode())
         columns = names if task["columns"] is None else task["columns"]

@@ -15,8 +15,9 @@ from ssi_core.strict import listed, nearest
 from ssi_core.types import BadInput
 
 _UNNAMED = (
-    ". If these are no names, write a line of names",
-    ". If one of these holds the rows, give these rows alone",
+    ". If these are no names, write a line of names, such as id and text, above them",
+    ". What lies within one is not read: bring it up, such as by jq -c '. + .NAME' of an object or "
+    "jq -c '.NAME[]' of rows",
 )
 _log = logging.getLogger(__name__)
 
@@ -42,10 +43,7 @@ ENDS: Names = {
 """Of a table of links."""
 ANCHOR: Names = {"anchor": ("anchor", "anchor_text", "anchortext", "link_text", "text", "words")}
 """The words of a link, which a table of links may have."""
-QUERIES: Names = {
-    "id": ("id", "_id", "query_id", "qid"),
-    "text": ("text", "query", "title"),
-}
+QUERIES: Names = {"id": ("id", "_id", "query_id", "qid"), "text": ("text", "query", "title")}
 JUDGEMENTS: Names = {
     "query": ("query", "query_id", "qid", "q_id"),
     "document": ("document", "document_id", "corpus_id", "doc_id", "docid", "docno"),
@@ -147,11 +145,12 @@ def roles_of(
                 "%s: %r is read as the text; not read: %s. If one of these is the text, say so: %s",
                 path.stem, name, listed(unread), typed("column", {"text": unread[0]}),
             )  # fmt: skip
+    within = kind_of(path, form) == "jsonl"
     for role in needed:
         if not roles[role]:
             raise BadInput(
                 f"{path}: which column is the {role}? Its columns are: {listed(header)}. "
                 + (remedy.format(role=role) or f"Say so: {typed('column', {role: 'NAME'})}")
-                + ("" if any(roles.values()) else _UNNAMED[kind_of(path) == "jsonl"])
+                + _UNNAMED[within] * (within or not any(roles.values()))
             )
     return {role: name for role, name in roles.items() if name}

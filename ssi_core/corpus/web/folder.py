@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -27,6 +28,7 @@ from ssi_core.corpus.web.html_page import Page, read_html
 from ssi_core.corpus.web.site import MALFORMED, NO_PAGE, Site
 from ssi_core.corpus.web.unlisted import HTML, unlisted
 from ssi_core.store import Building
+from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
 
 if TYPE_CHECKING:
@@ -77,12 +79,15 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
 
 def _unread_pages(skipped: Counter[str]) -> str:
     """Say what to do where no file is a page."""
-    other = [suffix for suffix in _UNREAD if skipped[f"page_{suffix[1:]}_unread"]]
-    if other:
-        return (
-            f"Build the site of its {' and '.join(other)} files, and name the folder of its HTML."
-        )
-    return "Name a folder that has some."
+    if markup := [suffix for suffix in _UNREAD if skipped[f"page_{suffix[1:]}_unread"]]:
+        return f"Build the site of its {' and '.join(markup)} files, and name the folder of HTML."
+    others = [name[5:] for name, n in skipped.most_common() if n and name[:5] == "file_"]
+    if not others:
+        return "Name a folder that has some."
+    return (
+        f"It has others ({listed(others, _SHOWN).replace('_', ' ')}): name a table itself, end the "
+        "names of plain text with .txt, and convert the rest to HTML or Markdown."
+    )
 
 
 def _listed(directory: Path, pages: Sequence[str], skipped: Counter[str]) -> tuple[list[str], Site]:
@@ -147,19 +152,13 @@ def build(building: Building, source: Folder, progress: Progress | None) -> None
                 skipped["front_matter_key"] += int(dropped)
                 _alias(site, name, json.loads(aliases))
             # Where links lead is known when all aliases are.
-            frame = rows.select("id", "links")
-            frame.write_parquet(read / f"{begin // _ROWS:05d}.parquet")
+            rows.select("id", "links").write_parquet(read / f"{begin // _ROWS:05d}.parquet")
             kept.write(rows)
             if progress is not None:
                 progress(begin / len(pages), f"{begin + len(names):,} pages read")
             urls = [url or quote(name) for name, url in rows.select("id", "url").iter_rows()]
             yield rows.select(
-                "id",
-                "title",
-                "text",
-                "timestamp",
-                "headings",
-                url=pl.Series(urls, dtype=pl.String),
+                "id", "title", "text", "timestamp", "headings", url=pl.Series(urls, dtype=pl.String)
             )
 
     lost: Counter[str] = Counter()
@@ -216,9 +215,7 @@ def _tell_lost(building: Building, directory: Path, lost: Counter[str]) -> None:
     counts["links_to_no_page_such_as"] = most
     _log.warning(
         "%s: %d of %d links within the folder lead to no page of it, most often to %s",
-        directory,
-        lost.total(),
-        inner,
+        *(directory, lost.total(), inner),
         ", ".join(f"{target!r} ({n})" for target, n in most.items()),
     )
 
@@ -228,9 +225,7 @@ def _tell_unread(directory: Path, unread: Sequence[str]) -> None:
         _log.warning(
             "%s: files left out, for their encoding cannot be told: %d, such as %r. Convert them: "
             "iconv -f ENCODING -t utf-8",
-            directory,
-            len(unread),
-            unread[0],
+            *(directory, len(unread), unread[0]),
         )
 
 
@@ -309,16 +304,12 @@ def _of_markdown(text: str, name: str, *, mdx: bool = False) -> Page:
     )
     page = read_html(rendered.encode(), name, encoding="utf-8", title=title)
     aliases = [*front.values.get("aliases", ()), *front.values.get("redirect_from", ())]
-    return Page(
-        page.title,
-        page.text,
-        page.links,
+    return replace(
+        page,
         timestamp=front.first("date", "updated"),
         url=front.first("url", "permalink"),
-        headings=page.headings,
         aliases=(*aliases, *([f"{_XREF}{uid}"] if uid else [])),
         dropped=front.dropped,
-        cut=page.cut,
     )
 
 

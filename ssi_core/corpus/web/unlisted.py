@@ -2,7 +2,8 @@
 
 These are pages that lead on to another at once, pages that ask search engines to leave them out
 (unless most of a site do), the page of an address that does not exist, ``robots.txt``, licences
-of scripts, and the indexes and copies of sources that Sphinx writes beside its pages.
+of scripts, the indexes and copies of sources that Sphinx writes beside its pages, search pages of
+Sphinx and MkDocs, and the lists of posts and tags of Docusaurus and Hugo.
 """
 
 from __future__ import annotations
@@ -21,12 +22,17 @@ _NOT_READ = re.compile(rb"<!--.*?-->|<noscript\b.*?</noscript>|<script\b.*?</scr
 _META = re.compile(rb"<meta\b[^>]*>", re.I)
 _REFRESH = re.compile(rb"""\bhttp-equiv\s*=\s*["']?refresh\b""", re.I)
 _TARGET = re.compile(rb"""\burl\s*=\s*["']?([^"'>]+)""", re.I)
-_ROBOTS = re.compile(rb"""\bname\s*=\s*["']?robots\b""", re.I)
+_ROBOTS = re.compile(rb"""\b(?:name|property)\s*=\s*["']?robots\b""", re.I)
 _NO_INDEX = re.compile(rb"\b(?:noindex|none)\b", re.I)
-_NOT_FOUND = ("404.html", "404/index.html")
-_COPIES = (".rst.txt", ".md.txt", ".ipynb.txt")
+_LIST = re.compile(rb"\bdocusaurus_tag\b[^>]*\b(?:blog|doc)_\w+_(?:list|posts)\b")
+_FEED = re.compile(r"(?:.*/)?(?:tags|categories)/(?:[^/]+/)?index\.html")
+"""Pages of Hugo that are lists where a feed lies beside them."""
+_SEARCH = re.compile(r"(?:.*/)?search\.html")
+_RESULTS = re.compile(rb'<div id="(?:search-results">|mkdocs-search-results" class=)')
+_NOT_FOUND = ("/404.html", "/404/index.html")
+_COPIES = re.compile(r"(?:\.(?:rst|md|ipynb)\.txt$)|^(?:.*/)?_modules/.*\.html", re.I)
 _INDEX = re.compile(r"(?:.*/)?(?:genindex(?:-\w+)?|\w+-modindex)(?:/index)?\.html")
-_FOR_PROGRAMS = re.compile(r"robots\.txt|.*\.LICENSE\.txt")
+_FOR_PROGRAMS = re.compile(r"robots\.txt|.*\.LICENSE\.txt|.*_static/webpack-macros\.html")
 _MOST = 0.5
 """Share of a site's pages from which on a wish not to be found tells none of them apart."""
 
@@ -53,14 +59,17 @@ def unlisted(directory: Path, pages: Sequence[str]) -> Unlisted:
     hidden: list[str] = []
     html = [page for page in pages if PurePosixPath(page).suffix.lower() in HTML]
     for page in html:
-        if page.endswith(tuple(f"/{name}" for name in _NOT_FOUND)) or page in _NOT_FOUND:
+        if f"/{page}".endswith(_NOT_FOUND):
             reasons[page] = "page_of_no_address"
             continue
-        if _INDEX.fullmatch(page):
+        with inputs.open_input(directory / page) as file:
+            head = file.read(_HEAD)
+            metas = _META.findall(_NOT_READ.sub(b"", head))
+            searches = _SEARCH.fullmatch(page) and _RESULTS.search(head + file.read())
+        listed = _FEED.fullmatch(page) and (directory / page).with_suffix(".xml").is_file()
+        if searches or listed or _INDEX.fullmatch(page) or any(map(_LIST.search, metas)):
             reasons[page] = "page_that_is_an_index"
             continue
-        with inputs.open_input(directory / page) as file:
-            metas = _META.findall(_NOT_READ.sub(b"", file.read(_HEAD)))
         if target := _target(metas):
             reasons[page], targets[page] = "page_that_leads_on", target
         elif any(_ROBOTS.search(meta) and _NO_INDEX.search(meta) for meta in metas):
@@ -68,7 +77,7 @@ def unlisted(directory: Path, pages: Sequence[str]) -> Unlisted:
     if len(hidden) <= _MOST * (len(html) - len(reasons)):
         reasons |= dict.fromkeys(hidden, "page_not_to_be_indexed")
     if html:
-        copies = [page for page in pages if page.lower().endswith(_COPIES)]
+        copies = [page for page in pages if _COPIES.search(page)]
         reasons |= dict.fromkeys(copies, "copy_of_a_source")
         reasons |= {page: "file_for_programs" for page in pages if _FOR_PROGRAMS.fullmatch(page)}
     return Unlisted(reasons, targets)

@@ -28,6 +28,7 @@ from ssi_core.corpus.language import name_languages, warn_unsplit
 from ssi_core.corpus.tables.form import TableForm, said_of
 from ssi_core.corpus.tables.lines import Place
 from ssi_core.corpus.tables.reader import read_rows
+from ssi_core.corpus.texts import as_listed
 from ssi_core.guests.click_logs.before import LINES, Kept, Plan, plan_reading, read_part, rows_read
 from ssi_core.guests.click_logs.check import alike, judged
 from ssi_core.guests.click_logs.columns import OF_DOCUMENTS, LogMap
@@ -293,6 +294,9 @@ class _Ingestion:
             self._quarantine.add(quarantined, of_lines=True)
             for side in ("query", "document"):
                 believed = with_ids(believed, side)
+                if side in self._listed:
+                    ids = self._listed[side].known()["id"]
+                    believed = believed.with_columns(as_listed(believed[side], ids))
             believed = believed.with_columns(file=pl.lit(number, pl.Int32))
             if self._form.of_pairs:
                 believed = believed.with_columns(session=pl.col("query"))

@@ -53,7 +53,9 @@ class Encoder {
   // The weights of words, by their places in `names`, and the latent vector.
   vectors(text) {
     const counts = new Map();
-    for (const word of tokenize(text)) {
+    const letters = this.model.letters || {};
+    const read = [...text.normalize("NFKC")].map((letter) => letters[letter] ?? letter).join("");
+    for (const word of tokenize(read)) {
       const column = this.columns.get(word);
       if (column !== undefined) counts.set(column, (counts.get(column) || 0) + 1);
     }

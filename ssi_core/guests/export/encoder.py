@@ -80,7 +80,7 @@ class Encoder:
 
     def vectors(self, text: str) -> tuple[dict[int, float], list[float]]:
         """Return the weights of words, by their places in ``names``, and the latent vector."""
-        counts = Counter(self.columns[w] for w in tokenize(text) if w in self.columns)
+        counts = Counter(self.columns[w] for w in self._words(text) if w in self.columns)
         rows = {name: weigh(counts, view) for name, view in self.model["views"].items()}
         weights: dict[int, float] = {}
         latent: list[float] = []
@@ -96,6 +96,10 @@ class Encoder:
                     x = _factor(part["scale"], column) * _saturated(weight, part["saturation"])
                     weights[part["first"] + column] = x
         return weights, latent
+
+    def _words(self, text: str) -> Iterator[str]:
+        letters = str.maketrans(self.model.get("letters", {}))
+        return tokenize(unicodedata.normalize("NFKC", text).translate(letters))
 
     def _phrases(self, counts: Mapping[int, int], part: Mapping[str, Any]) -> list[int]:
         words = [self.model["words"][column] for column in sorted(counts)]

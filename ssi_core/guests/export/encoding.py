@@ -16,6 +16,7 @@ from ssi_core.guests.export.terms import Layout
 from ssi_core.guests.export.writing import program
 from ssi_core.models.base import FittedModel
 from ssi_core.serving.searcher import texts_of
+from ssi_core.text.tokenizer import ANY, MARKS, language_of
 from ssi_core.types import BadInput, View
 from ssi_core.views.text_view import TextView
 from ssi_core.views.weighing import most_of
@@ -49,12 +50,14 @@ def write_encoder(
     if len(vocabularies) > 1:
         raise BadInput(f"views {', '.join(read)} have different words")
     words = [word for vocabulary in vocabularies.values() for word in vocabulary]
-    model = {
+    model: dict[str, Any] = {
         "words": words,
         "views": {name: _view(view) for name, view in views.items()},
         "parts": [_part(part) for part in parts],
         "bodies": dict(bodies),
     }
+    if any(language_of(view.language) is ANY for view in views.values()):
+        model["letters"] = MARKS
     (path / FILE).write_bytes(sealed(model))
     for name in ("encoder.py", "encoder.js"):
         program(name, path / name)

@@ -10,6 +10,7 @@ const PIECE = new RegExp(
   `(?<unspaced>(?:(?=${UNSPACED})[\\p{L}\\p{N}]\\p{M}*)+)|(?:(?!${UNSPACED})[\\p{L}\\p{N}])+`,
   "gu",
 );
+const VOWELS = /(?=[\u0300-\u036f\u0591-\u0670])[\p{Mn}\u0640]/gu;
 const KATAKANA = "\\u30a1-\\u30fa\\u30fc";
 const HIRAGANA = "\\u3041-\\u309f";
 const SCRIPTS = new RegExp(
@@ -31,7 +32,7 @@ const RULES = {
   marked,
   pairs: letterPairs,
   any: (text) =>
-    [...text.matchAll(PIECE)].flatMap((piece) =>
+    [...text.replace(VOWELS, "").replace(/\u0130/g, "i").matchAll(PIECE)].flatMap((piece) =>
       piece.groups.unspaced ? letterPairs(piece[0]) : runs(piece[0]),
     ),
   ideographs(text) {

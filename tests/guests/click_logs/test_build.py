@@ -7,6 +7,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
+import ssi_core as ssi
 from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.corpus.click_tables import IMPRESSIONS
@@ -294,6 +295,13 @@ def test_swapped_columns_are_found_out(tmp_path, rows):
     assert "are two columns swapped in the map?" in said
     assert "log.csv, line " in said
     assert not (tmp_path / "clicks").exists()
+
+
+def test_ids_that_pandas_made_floats_of_are_whole_numbers(tmp_path):
+    (tmp_path / "log.csv").write_text("query,document\nold car,7.0\nnew car,8\n")
+    (tmp_path / "texts.csv").write_text("id,text\n7,a car\n8.0,cars\n")
+    found = ssi.read(tmp_path / "log.csv", texts=tmp_path / "texts.csv")
+    assert {*open_collection(found.path).frame("relations/click")["target"]} == {"7", "8.0"}
 
 
 def test_pages_for_ads_are_found_out_by_their_tables(tmp_path, rows):

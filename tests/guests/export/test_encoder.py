@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ssi_core as ssi
 from ssi_core.guests.export import encoder as shipped
 from ssi_core.guests.export.encoding import FILE, bodies_of, write_encoder
 from ssi_core.guests.export.exporting import encoder_of
@@ -112,6 +113,35 @@ def test_words_are_those_of_the_tokenizer_in_every_script():
         letter + random.Random(i).choice(["", "", " "]) for i, letter in enumerate(letters)
     )
     assert list(shipped.tokenize(text)) == tokenize(text)
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    """Write the encoder of a model whose texts have letters that its rule reads as others."""
+    rows = [{"id": n, "text": f"İzmir{n % 3} شكرًا שָׁלוֹם word{n % 5}"} for n in range(30)]
+    docs = ssi.read(rows, links=[(n, (n + 5) % 30) for n in range(30)], language="any")
+    fitted = ssi.TfIdf().fit(ssi.Task.of(docs)).fitted_
+    return written(tmp_path_factory.mktemp("marked") / "export", fitted)
+
+
+MARKED = "İZMİR1 شُكرا שלום İzmir2"
+
+
+def test_letters_are_read_as_the_rule_of_any_language_reads_them(marked):
+    encoder = shipped.Encoder(marked)
+    found = {encoder.names[place] for place in encoder.vectors(MARKED)[0]}
+    assert {"izmir1", "izmir2"} <= found <= {"izmir1", "izmir2", "شكرا", "שלום"}
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed: encoder.js is not run")
+def test_javascript_reads_letters_as_the_rule_of_any_language_does(marked):
+    run = (
+        "const {Encoder} = require(process.argv[1]);"
+        "const encoder = new Encoder(require('fs').readFileSync(process.argv[2], 'utf8'));"
+        "console.log(JSON.stringify([...encoder.vectors(process.argv[3])[0].keys()]));"
+    )
+    places = json.loads(in_node(run, marked.parent / "encoder.js", marked, MARKED))
+    assert places == list(shipped.Encoder(marked).vectors(MARKED)[0])
 
 
 @pytest.mark.parametrize("name", ["U'V + D", "BM25 + U'V", "BM25F + U'V", "LSI + TF-IDF"])

@@ -9,7 +9,7 @@ from tests.guests.site.made import encyclopedia
 
 @pytest.fixture(scope="package")
 def made(tmp_path_factory):
-    """A site whose search is in ``search``, what was learnt of its pages, and from which model."""
+    """A site whose search is in ``search``, what was learnt, BM25F, and its sum with `U'V`."""
     path = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSI_ROOT", str(path / "root"))
@@ -25,8 +25,8 @@ def made(tmp_path_factory):
         patch.setattr(learning, "_chosen", keeping(learning._chosen))
         patch.setattr(face, "learn", keeping(learning.learn))
         ssi.site(folder, folder / "search", budget=60_000)
-    (_, model), learnt = kept
-    return folder, learnt, model
+    models, learnt = kept
+    return folder, learnt, *models
 
 
 @pytest.fixture(scope="package")

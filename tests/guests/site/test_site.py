@@ -84,7 +84,7 @@ def test_a_part_is_learnt_and_the_files_say_so(wiki):
 
 @pytest.mark.trains
 def test_int8_ranks_as_float32_does(made):
-    folder, learnt, _ = made
+    folder, learnt, *_ = made
     index = SiteIndex(folder / "search")
     overlap, ranks = [], []
     for query, _ in queries(index, 400):
@@ -99,7 +99,7 @@ def test_int8_ranks_as_float32_does(made):
 
 @pytest.mark.trains
 def test_the_latent_query_is_that_of_the_model(made):
-    folder, learnt, mixed = made
+    folder, learnt, _, mixed = made
     documents = ssi.read(folder)
     part = learning.fitted_parts(mixed)[1]
     asked = ["a car of the capital", "old car", "city"]

@@ -35,8 +35,8 @@ from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
+from ssi_core.views.weighting import Weighting
 
 _DOCUMENTS, _VOCABULARY, _LENGTH, _DIMENSIONS = 100_000, 30_000, 100, 100
 _CLIENTS, _ROUNDS, _SECONDS = (1, 8, 64), 3, 2.5

@@ -21,7 +21,7 @@ from scipy.io import loadmat
 from ssi_core.guests.codes.compare import Labelled, curve_of, sign_test
 from ssi_core.guests.codes.hashers import hasher_named
 from ssi_core.kernels.sparse import unit_rows
-from ssi_core.views.tfidf import inverse_document_frequency
+from ssi_core.views.weighting import inverse_document_frequency
 
 METHODS = ("sth", "sths", "lsi", "centred_lsi", "itq", "lch", "spectral", "lsh")
 LENGTHS = (4, 8, 16, 32, 64)

@@ -17,7 +17,7 @@ from benchmarks.dumps import dump
 from benchmarks.timing import Contestant, Row, row, speeds
 from ssi_core.views.counting import write_counts, write_views
 from ssi_core.views.lexicon import batches
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 from tests.sources import ingest
 
 ARCHIVE = "20newsgroups-bydate/20news-bydate.tar.gz"

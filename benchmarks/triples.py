@@ -11,7 +11,7 @@ from ssi_core.kernels.sparse import aligned_empty, csr, padded
 from ssi_core.kernels.training.random import below
 from ssi_core.kernels.training.structs import Data, Parameters, Work
 from ssi_core.kernels.training.sweep import draw_negative
-from ssi_core.views.tfidf import Weighting, inverse_document_frequency, weigh
+from ssi_core.views.weighting import Weighting, inverse_document_frequency, weigh
 
 DOCUMENTS, WORDS = 20_000, 30_000
 _TOKENS, _SUBJECTS, _OWN_WORDS, _LINKS = 150, 200, 150, 5

@@ -202,10 +202,10 @@ class Collection:
             return pl.read_parquet(self.parts(table), glob=False)
 
 
-def open_collection(path: Path) -> Collection:
+def open_collection(path: str | Path) -> Collection:
     """Open the directory of a collection; `BadInput` when it is none."""
-    path = Path(path)
-    return Collection(path, store.read(path, KIND))
+    artefact = store.read(path, KIND)
+    return Collection(artefact.path, artefact)
 
 
 def relation_at(name: str) -> str:

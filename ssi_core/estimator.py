@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ssi_core import files, integrity
 from ssi_core.arrays import ArraySpecs, check_arrays, load_array
+from ssi_core.root import user_path
 from ssi_core.strict import check, check_keys
 from ssi_core.types import BadInput
 
@@ -134,8 +135,8 @@ class Saved(Generic[E]):
         Values of the manifest.
     """
 
-    def __init__(self, directory: Path, form: Format, kinds: Mapping[str, type[E]]) -> None:
-        self.directory, self._form, self._kinds = Path(directory), form, kinds
+    def __init__(self, directory: str | Path, form: Format, kinds: Mapping[str, type[E]]) -> None:
+        self.directory, self._form, self._kinds = user_path(directory), form, kinds
         self.facts = integrity.open_sealed(self.directory, form.manifest, form.noun, form.remedy)
         if self.facts.get("format") != form.version:
             raise BadInput(
@@ -210,7 +211,7 @@ class Fitted(Generic[E]):
         raise TypeError(f"{cls.__name__} is not read from a directory")
 
     @classmethod
-    def load(cls, directory: Path, kinds: Mapping[str, type[E]] | None = None) -> Self:
+    def load(cls, directory: str | Path, kinds: Mapping[str, type[E]] | None = None) -> Self:
         """Read what `save` wrote.
 
         Parameters
@@ -230,7 +231,7 @@ class Fitted(Generic[E]):
         with files.reading(saved.manifest, cls.form.remedy):
             return cls.restored(saved)
 
-    def save(self, directory: Path) -> None:
+    def save(self, directory: str | Path) -> None:
         """Write a directory of ``.npy`` arrays, names and a manifest; never a pickle.
 
         Raises
@@ -238,7 +239,7 @@ class Fitted(Generic[E]):
         Refused
             The directory holds something else, or cannot be written.
         """
-        with files.replacing(Path(directory), self.form.manifest, self.form.noun) as new:
+        with files.replacing(user_path(directory), self.form.manifest, self.form.noun) as new:
             self.write(new)
 
     def write(self, directory: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import overload
 
 
 def root() -> Path:
@@ -21,6 +22,15 @@ def root() -> Path:
 def home() -> Path:
     """Return the directory of everything that can be rebuilt: ``SSI_HOME``, else ``ROOT/.ssi``."""
     return root() / os.environ.get("SSI_HOME", ".ssi")
+
+
+@overload
+def user_path(given: str | Path) -> Path: ...
+@overload
+def user_path(given: object) -> Path | None: ...
+def user_path(given: object) -> Path | None:
+    """Return a path that a user gives, which may begin with ``~``; None for what is no path."""
+    return Path(given).expanduser() if isinstance(given, str | Path) else None
 
 
 def store_path(kind: str, key: str) -> Path:

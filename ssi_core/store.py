@@ -98,7 +98,7 @@ def key_of(
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read(path: Path, kind: str | None = None) -> Artefact:
+def read(path: str | Path, kind: str | None = None) -> Artefact:
     """Open a whole artefact, and check its files where this process has not yet done so.
 
     Raises
@@ -106,7 +106,7 @@ def read(path: Path, kind: str | None = None) -> Artefact:
     BadInput
         There is none, it is of another kind, or a file is not as it was written.
     """
-    path = Path(path)
+    path = root.user_path(path)
     remedy = f"Remove {path} and make it again."
     if not (path / MANIFEST).exists():
         raise BadInput(lacking(path, kind or "artefact"))

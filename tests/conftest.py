@@ -223,6 +223,14 @@ def task_dir(tmp_path_factory, corpus_dir):
     return out
 
 
+@pytest.fixture(scope="module")
+def task(task_dir):
+    """That task, opened."""
+    from ssi_core.tasks.task import open_task
+
+    return open_task(task_dir)
+
+
 @pytest.fixture(scope="session")
 def mates(tmp_path_factory):
     """Mates of 200 documents; see `write_mates`."""

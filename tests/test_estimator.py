@@ -46,13 +46,15 @@ class FittedMeans(Fitted[Means]):
 
 
 @pytest.fixture
-def place(tmp_path):
-    FittedMeans(Means(), {"mean": np.ones((3, 2))}).save(tmp_path / "mean")
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    FittedMeans(Means(), {"mean": np.ones((3, 2))}).save("~/mean")
     return tmp_path / "mean"
 
 
-def test_a_saved_estimator_is_the_same_when_it_is_loaded(place):
-    loaded = FittedMeans.load(place)
+@pytest.mark.parametrize("spelled", ["{}", "~/mean"])
+def test_a_saved_estimator_is_the_same_when_it_is_loaded(place, spelled):
+    loaded = FittedMeans.load(spelled.format(place))
     assert loaded.settings == Means()
     assert loaded.columns == ("a", "b", "c")
     np.testing.assert_array_equal(loaded.arrays["mean"], np.ones((3, 2)))

@@ -126,7 +126,7 @@ def test_every_room_has_a_line():
         ("ssi_core.models.latent.lsi", "import mlflow.pyfunc"),
         ("ssi_core.store", "def f():\n    from prefect import flow"),
         ("ssi_core.models.latent.lsi", "from ssi_core.serving.index import Index"),
-        ("ssi_core.views.tfidf", "from ssi_core.corpus import table"),
+        ("ssi_core.views.weighting", "from ssi_core.corpus import table"),
         ("ssi_core.types", "from ssi_core import store"),
         ("ssi_core.text.tokenizer", "import flows.cli"),
         ("ssi_core.models.latent.lsi", "from ssi_core.evaluation.evaluate import Validator"),

@@ -82,7 +82,7 @@ class _Sources:
             elif isinstance(node, ast.Import):
                 imports |= {one.asname: one.name for one in node.names if one.asname}
         parts: dict[str, list[ast.stmt]] = defaultdict(list)
-        for statement in tree.body:
+        for statement in _WithoutImports().visit(tree).body:
             for name in _defined(statement) or [""]:
                 parts[name].append(statement)
         return dict(parts), {"ssi_core": "ssi_core"} | imports
@@ -108,8 +108,6 @@ class _Sources:
         used: list[Definition] = []
 
         def text_of(node: ast.AST) -> str | None:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                return ""
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                 return f"Raise({written(node.exc.func, text_of)})"
             first, dot, rest = _chain(node).partition(".")
@@ -127,6 +125,12 @@ class _Sources:
 
 
 _sources = cache(_Sources)
+
+
+class _WithoutImports(ast.NodeTransformer):
+    def visit(self, node: ast.AST) -> Any:
+        """Leave imports out: what they import is followed where it is used."""
+        return None if isinstance(node, ast.Import | ast.ImportFrom) else self.generic_visit(node)
 
 
 def _defined(statement: ast.stmt) -> list[str]:

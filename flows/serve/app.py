@@ -29,10 +29,10 @@ from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.serving.explain import explain
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.popularity import counts_links
+from ssi_core.serving.query_words import meant, unknown_words
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.searcher import Answer, languages_of, shown
 from ssi_core.serving.summaries import MOST_WORDS, Summary, summarise
-from ssi_core.serving.unknown_words import meant, unknown_words
 from ssi_core.serving.why import why
 from ssi_core.strict import instead
 from ssi_core.types import BadInput, Refused

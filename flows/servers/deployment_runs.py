@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from flows.servers import access
+from flows.servers.prefect_runs import prefect_client
 from flows.servers.server import called, chosen_url
 from ssi_core.strict import instead
 from ssi_core.types import BadInput, Refused
@@ -62,7 +63,7 @@ def start(name: str, given: Mapping[str, str]) -> FlowRun:
     """
     from prefect.exceptions import PrefectHTTPStatusError
 
-    with _client() as client:
+    with prefect_client() as client:
         deployment = _named(client, name)
         parameters = _parameters(deployment, given)
         try:
@@ -75,25 +76,19 @@ def start(name: str, given: Mapping[str, str]) -> FlowRun:
 
 def is_taken(run: FlowRun) -> bool:
     """Tell whether a worker takes runs of the pool of a run."""
-    with _client() as client:
+    with prefect_client() as client:
         workers = client.read_workers_for_work_pool(str(run.work_pool_name))
     return any(str(worker.status) in ("ONLINE", "WorkerStatus.ONLINE") for worker in workers)
 
 
 def wait(run: FlowRun, on_state: Callable[[str], None]) -> FlowRun:
     """Wait until a run has ended, and return it; ``on_state`` is told its state meanwhile."""
-    with _client() as client:
+    with prefect_client() as client:
         while run.state is None or not run.state.is_final():
             time.sleep(_SECONDS_BETWEEN_LOOKS)
             run = client.read_flow_run(run.id)
             on_state(run.state_name or "")
     return run
-
-
-def _client() -> SyncPrefectClient:
-    from prefect.client.orchestration import get_client
-
-    return get_client(sync_client=True)
 
 
 def _named(client: SyncPrefectClient, name: str) -> DeploymentResponse:

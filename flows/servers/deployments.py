@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import environment
+from flows.servers.prefect_runs import prefect_client
 from ssi_core.types import BadInput
 
 POOL = "local-process"
@@ -72,13 +73,12 @@ def _read(file: Path, name: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _make_pool() -> None:
-    from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.workers.process import ProcessWorker
 
     template = ProcessWorker.get_default_base_job_template()
     pool = WorkPoolCreate(name=POOL, type=ProcessWorker.type, base_job_template=template)
-    with get_client(sync_client=True) as client:
+    with prefect_client() as client:
         client.create_work_pool(pool, overwrite=True)
 
 
@@ -97,10 +97,9 @@ def _deploy_flows(path: Path) -> None:
 
 
 def _replace_automations(automations: Sequence[Mapping[str, Any]]) -> None:
-    from prefect.client.orchestration import get_client
     from prefect.events.schemas.automations import AutomationCore
 
-    with get_client(sync_client=True) as client:
+    with prefect_client() as client:
         for automation in automations:
             wanted = AutomationCore.model_validate(automation)
             before = client.read_automations_by_name(wanted.name)

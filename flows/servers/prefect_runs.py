@@ -39,7 +39,7 @@ def named_runs() -> Iterator[None]:
 
 def end_killed() -> None:
     """Mark the runs of flows and of tasks whose process is over as crashed."""
-    with _client() as client:
+    with prefect_client() as client:
         flows = [run.id for run in _flows(client) if _is_killed(run.tags)]
         tasks = [run.id for run in _tasks(client) if _is_killed(run.tags)]
         _end(client, flows, tasks, "its process was killed")
@@ -47,13 +47,14 @@ def end_killed() -> None:
 
 def end(flows: Collection[UUID], message: str) -> None:
     """Mark runs of flows, and what they had not finished, as crashed."""
-    with _client() as client:
+    with prefect_client() as client:
         going = [run.id for run in _flows(client) if run.id in flows]
         tasks = [run.id for run in _tasks(client) if run.flow_run_id in flows]
         _end(client, going, tasks, message)
 
 
-def _client() -> SyncPrefectClient:
+def prefect_client() -> SyncPrefectClient:
+    """Return a client of the server that is used now."""
     from prefect.client.orchestration import get_client
 
     return get_client(sync_client=True)
@@ -109,7 +110,7 @@ def settle(*, patience: float = 20.0) -> None:
     end = time.monotonic() + patience
     with (
         temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
-        _client() as client,
+        prefect_client() as client,
     ):
         while time.monotonic() < end and (len(counts) < 4 or len(set(counts[-4:])) > 1):
             try:

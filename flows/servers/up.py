@@ -11,6 +11,7 @@ from uuid import UUID
 
 from flows import environment
 from flows.servers.deployments import POOL
+from flows.servers.prefect_runs import prefect_client
 from flows.servers.supervisor import Kept
 from ssi_core import locks
 from ssi_core.types import Refused
@@ -79,9 +80,7 @@ class Worker(Kept):
 
     def answers(self) -> bool:
         """Tell whether the worker asks for work."""
-        from prefect.client.orchestration import get_client
-
-        with get_client(sync_client=True) as client:
+        with prefect_client() as client:
             return any(
                 one.name == self.name
                 and one.last_heartbeat_time is not None

@@ -67,7 +67,7 @@ def outcome_of(
 
 
 def _unknown(word: str, near: str | None) -> str:
-    from ssi_core.serving.unknown_words import without_accents
+    from ssi_core.serving.query_words import without_accents
 
     said = f"no text has the word {word!r}"
     if near is None:

@@ -90,8 +90,8 @@ def search(given: SearchSettings) -> Outcome:
     """
     if given.concepts is not None and given.summary is None:
         raise click.UsageError("--concepts goes with --summary.")
+    from ssi_core.serving.query_words import meant, unknown_words
     from ssi_core.serving.summaries import summarise
-    from ssi_core.serving.unknown_words import meant, unknown_words
 
     searcher = prepared(given.approximate, given.recall)(searcher_of(given.model, given.index))
     answer = searcher.search([given.text], given.k, given.language, popularity=given.popularity)[0]

@@ -152,7 +152,7 @@ def train_row(
             threads=threads,
             checkpoint=fold_state(attempt.state, number - 1 if task.folds else None),
         )
-        fitted.save(fold_path(out, number))
+        fitted.write(fold_path(out, number))
         if first:
             facts = {"facts": fitted.facts, "languages": fitted.languages}
         if measuring is not None:

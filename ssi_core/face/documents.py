@@ -17,6 +17,7 @@ from ssi_core.corpus.tables.roles import DOCUMENTS, ENDS, LOG
 from ssi_core.face import frames, progress
 from ssi_core.face.show import UNCUT, beginning, card, facts_table, folded, html_table, text_table
 from ssi_core.remedies import spelled, typed
+from ssi_core.root import user_path
 from ssi_core.store import Artefact
 from ssi_core.strict import instead, listed
 from ssi_core.text.fields import ANCHORS, HEADINGS, TEXT, TITLE, URL
@@ -206,7 +207,7 @@ def read(
     >>> ssi.read(rows).counts["links"]
     1
     """
-    path = Path(documents).expanduser() if isinstance(documents, str | Path) else None
+    path = user_path(documents)
     if texts is not None and not isinstance(texts, Documents):
         roles = {*DOCUMENTS} - {*LOG}
         texts = read(texts, columns={k: v for k, v in (columns or {}).items() if k in roles})
@@ -223,9 +224,7 @@ def read(
         return Documents(store.read(path, KIND))
     with tempfile.TemporaryDirectory(prefix="ssi-") as folder, frames.unnamed(Path(folder)):
         given |= _files(documents, links, columns or {}, Path(folder))
-        return Documents(
-            read_source(source, given, None if out is None else Path(out).expanduser())
-        )
+        return Documents(read_source(source, given, user_path(out)))
 
 
 def _is_nothing(value: Any) -> bool:
@@ -310,8 +309,8 @@ def _paths(data: Any) -> list[Path] | None:
         return []
     if isinstance(data, str) and "://" in data:
         raise BadInput(f"{data}: it is an address. Download it, and give the file.")
-    if isinstance(data, str | Path):
-        return [Path(data).expanduser()]
+    if (path := user_path(data)) is not None:
+        return [path]
     if isinstance(data, list | tuple) and data and all(map(_is_file, data)):
-        return [Path(one).expanduser() for one in data]
+        return [user_path(one) for one in data]
     return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ssi_core import strict
 from ssi_core.face import progress
 from ssi_core.face.show import card, count, facts_table, folded, html_table
+from ssi_core.root import user_path
 from ssi_core.threads import limited
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Estimator:
         ranker = self.ranker()
         task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
-        path = None if checkpoint is None else Path(checkpoint).expanduser()
+        path = user_path(checkpoint)
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
         with limited(threads), progress.shown("fit") as on_progress:
@@ -270,11 +271,7 @@ class Estimator:
         Refused
             The directory holds something else.
         """
-        from ssi_core import files
-
-        fitted = self._trained()
-        with files.replacing(Path(directory).expanduser(), "model.json", "model") as new:
-            fitted.save(new)
+        self._trained().save(directory)
 
     def _trained(self) -> FittedModel:
         if "fitted_" not in vars(self):

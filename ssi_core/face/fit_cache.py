@@ -57,6 +57,6 @@ def _makers(task: Task) -> list[type]:
 def _build(building: Building, model: Estimator, task: Task, threads: int) -> None:
     model.fit(task, threads=threads, checkpoint=building.work("training"))
     for number, fold in enumerate(model.folds_):
-        fold.save(building.path / f"fold_{number}")
+        fold.write(building.path / f"fold_{number}")
     store.write_json(building.path / _CURVE, {"curve": model.curve_.to_dicts()})
     building.counts["models"] = len(model.folds_)

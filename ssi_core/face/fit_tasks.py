@@ -22,6 +22,7 @@ from ssi_core.face.task import Task
 from ssi_core.held import held_in
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.remedies import spelled, typed
+from ssi_core.root import user_path
 from ssi_core.tasks.kinds import fields_of, only_relevant
 from ssi_core.tasks.names import NoSide
 from ssi_core.text.tokenizer import stemmed
@@ -163,14 +164,14 @@ def with_judgements(
 def _file(data: Any, path: Path, roles: Mapping[str, Any]) -> Path:
     """Return the file that is meant; what is in memory is written."""
     if isinstance(data, str | Path):
-        return Path(data).expanduser()
+        return user_path(data)
     frames.write_rows(frames.rows_of(data, *roles), path)
     return path
 
 
 def opened(data: Documents | Task | frames.Texts, given: Mapping[str, Any]) -> Documents | Task:
     """Return the documents or the task that are meant; files are read."""
-    path = Path(data).expanduser() if isinstance(data, str | Path) else None
+    path = user_path(data)
     held = "" if path is None else held_in(path)
     if held == _OF_MODEL:
         raise BadInput(f"{path} holds a model, which is fitted already. Name texts, or a log.")

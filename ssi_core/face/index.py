@@ -21,6 +21,7 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.choice.untrained import title
 from ssi_core.models.content import content_of
 from ssi_core.registry import HOOKS, TARGETS
+from ssi_core.root import user_path
 from ssi_core.serving import explain, searcher
 from ssi_core.serving import why as reasons
 from ssi_core.serving.index import KIND, Storage, build_index, open_index, stored
@@ -103,8 +104,8 @@ class Index:
         docs = documents if isinstance(documents, Documents | Task) else read(documents)
         corpus = docs.key if isinstance(docs, Documents) else docs.artefact.parents["collection"]
         parents = {"corpus": corpus, "model": content_of(fitted)}
-        named = None if out is None else Path(out).expanduser()
-        path = store.path_of(KIND, store.key_of(KIND, stored(storage), parents), named)
+        key = store.key_of(KIND, stored(storage), parents)
+        path = store.path_of(KIND, key, user_path(out))
         is_made = (path / store.MANIFEST).is_file()
         if not is_made or not _is_of(store.read(path, KIND), parents, storage):
             if isinstance(docs, Task):
@@ -357,7 +358,7 @@ class Index:
             raise BadInput(f"to: no engine or format {instead(to, TARGETS)}")
         settings = {"to": to, "bounds": bounds, "margin": margin, "expand": expand, "force": force}
         fitted, index = self._searcher.fitted, self._searcher.index
-        written: Export = HOOKS["export"](fitted, index, Path(out).expanduser(), **settings)
+        written: Export = HOOKS["export"](fitted, index, user_path(out), **settings)
         return written
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ssi_core.face.estimator import Estimator
 from ssi_core.models import MODELS, load_model
+from ssi_core.root import user_path
 from ssi_core.strict import instead, named
 from ssi_core.types import BadInput
 
@@ -304,7 +305,7 @@ def load(directory: str | Path) -> Ranker:
     """
     from ssi_core.serving.searcher import model_in
 
-    fitted = load_model(model_in(Path(directory).expanduser()))
+    fitted = load_model(model_in(user_path(directory)))
     ranker = Ranker(fitted.model.name, **vars(fitted.model))
     ranker.fitted_, ranker.folds_ = fitted, [fitted]
     return ranker

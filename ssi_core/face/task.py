@@ -18,6 +18,7 @@ from ssi_core.face.documents import Documents, read
 from ssi_core.face.frames import Texts
 from ssi_core.face.show import UNCUT, card, facts_table, folded, html_table, text_table
 from ssi_core.remedies import typed_call
+from ssi_core.root import user_path
 from ssi_core.store import Artefact
 from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
@@ -150,8 +151,7 @@ class Task:
             ranked=ranked,
         )
         with progress.shown("task") as on_progress:
-            path = None if out is None else Path(out).expanduser()
-            return cls(build_task(docs.path, path, spec=spec, progress=on_progress))
+            return cls(build_task(docs.path, user_path(out), spec=spec, progress=on_progress))
 
     @classmethod
     def open(cls, directory: str | Path) -> Task:
@@ -162,7 +162,7 @@ class Task:
         BadInput
             There is no task.
         """
-        return cls(store.read(Path(directory).expanduser(), "task"))
+        return cls(store.read(directory, "task"))
 
     @property
     def path(self) -> Path:

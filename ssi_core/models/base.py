@@ -329,14 +329,14 @@ class FittedModel(Fitted[Model]):
         }
         return Contents(self.model, self.arrays, facts)
 
-    def save(self, directory: Path) -> None:
-        """Write ``model.json``, ``arrays/*.npy`` and ``views/``; never a pickle."""
+    def write(self, directory: Path) -> None:
+        """Write ``model.json``, ``arrays/*.npy`` and ``views/`` into a directory."""
         shared = self.query_views is self.document_views
         for side, views in (("query", self.query_views), ("document", self.document_views)):
             if side == "query" or not shared:
                 for name, view in views.items():
                     view.save(_view_path(directory, side, name))
-        self.write(directory)
+        super().write(directory)
 
     @classmethod
     def restored(cls, saved: Saved[Model]) -> FittedModel:

@@ -25,7 +25,7 @@ from ssi_core.scoring.vectors import Inner, Vectors, Words
 from ssi_core.types import Task, TextMatrix, Texts
 from ssi_core.views.bm25 import scaled, sums, with_weights
 from ssi_core.views.names import COUNTS, PHRASES
-from ssi_core.views.tfidf import heaviest
+from ssi_core.views.weighting import heaviest
 
 FIRST = ("bm25f", "bm25", "language_model")
 """Models of the first pass."""

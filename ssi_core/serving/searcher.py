@@ -22,11 +22,10 @@ from ssi_core.serving.cost import require_search
 from ssi_core.serving.index import Index, open_index
 from ssi_core.serving.nothing import NO_DOCUMENT, NOTHING_KNOWN, no_document
 from ssi_core.serving.popularity import without
-from ssi_core.serving.query_words import known, weights
+from ssi_core.serving.query_words import known, weights, with_accents
 from ssi_core.serving.ranked import Hit, Ranked, exactly
 from ssi_core.serving.related_words import related_words
 from ssi_core.serving.snippets import NOTHING
-from ssi_core.serving.unknown_words import with_accents
 from ssi_core.strict import whole
 from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64, Texts, View

@@ -18,10 +18,9 @@ from ssi_core.scoring.vectors import TwoStage, Vectors
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import by_chance, neighbours
 from ssi_core.serving.passages import whole_fields
-from ssi_core.serving.query_words import weights
+from ssi_core.serving.query_words import weights, with_accents
 from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Found, Searcher
-from ssi_core.serving.unknown_words import with_accents
 from ssi_core.text.fields import FIELDS, HEADINGS, TEXT, TITLE, join
 from ssi_core.text.occurrences import Stemmed, stems_of
 from ssi_core.text.tokenizer import spoken, tokenize

@@ -71,7 +71,7 @@ from ssi_core.types import BadInput, Int32, Pairs, Task
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 
 def path_of(task: Path, kind: str) -> Path:

@@ -42,7 +42,7 @@ from ssi_core.views.correlated import write_hashed_views
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 _PAIRS: Mapping[str, Callable[[TaskBuilder], Reading]] = {
     kinds.LINK: write_links,

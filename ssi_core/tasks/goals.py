@@ -17,7 +17,7 @@ from ssi_core.types import Float32, Int32, TextMatrix
 from ssi_core.views.counting import BLOCK, matrix_path, row_blocks
 from ssi_core.views.names import COUNTS
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.weighting import Weighting, weigh
 
 _WORDS = 100
 

@@ -34,7 +34,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Int32, Pairs, Task, Texts
 from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 FOLDS = 5
 GIVEN = {"test": 0, "valid": 1, "train": 2}

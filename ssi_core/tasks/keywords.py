@@ -26,7 +26,7 @@ from ssi_core.tasks.split import SPLITS, hash_titles, mix
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 from ssi_core.views.counting import row_blocks
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 UInt64 = NDArray[np.uint64]
 

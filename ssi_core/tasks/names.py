@@ -47,7 +47,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Int32, TextMatrix
 from ssi_core.views.names import COUNTS
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 _AT_ONCE = 16_384
 _FEW_TITLES = 20

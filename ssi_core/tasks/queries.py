@@ -23,8 +23,7 @@ from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
-from ssi_core.views.tfidf import Weighting
-from ssi_core.views.weighing import weigh_side
+from ssi_core.views.weighting import Weighting, weigh_side
 
 TEXTS, MATRICES, QUERY_VIEW = "queries.parquet", "queries", "query_view"
 _EXCLUDE = "exclude"

@@ -36,7 +36,7 @@ from ssi_core.views.hashing import Hashing, parse_view
 from ssi_core.views.names import COUNTS
 from ssi_core.views.names import FIELDS as SHORT
 from ssi_core.views.rewriting import Rewriting
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 DRAWN = 10_000
 """Candidates that the paper draws of a large corpus."""

@@ -30,8 +30,8 @@ from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.names import COUNTS
 from ssi_core.views.names import FIELDS as SHORT
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
-from ssi_core.views.weighing import Side as WeighedSide
+from ssi_core.views.weighting import Side as WeighedSide
+from ssi_core.views.weighting import Weighting
 
 
 def write_texts(builder: TaskBuilder, reading: Reading) -> tuple[TextView, TextView]:

@@ -40,7 +40,7 @@ from ssi_core.views.lexicon import batches
 from ssi_core.views.names import COUNTS
 from ssi_core.views.rewriting import Removal, Rewriter, Rewriting, RewrittenView, Translation
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 MATES, MONOLINGUAL, MONOLINGUAL_QUERIES = "mates", "monolingual", "monolingual_queries"
 _ROWS = "documents.npy"

@@ -23,7 +23,7 @@ from ssi_core.views.hashing import HashedView, Hashing
 from ssi_core.views.matching import Matching
 from ssi_core.views.ngrams import Ngrams, count_ngrams
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import inverse_document_frequency
+from ssi_core.views.weighting import inverse_document_frequency
 
 Mask = NDArray[np.bool_]
 Texts = Callable[[], Iterable[Sequence[bytes]]]

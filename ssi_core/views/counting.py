@@ -23,9 +23,8 @@ from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.fields import by_field
 from ssi_core.views.names import COUNTS, FIELDS
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting, inverse_document_frequency
 from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
-from ssi_core.views.weighing import Side, weigh_side
+from ssi_core.views.weighting import Side, Weighting, inverse_document_frequency, weigh_side
 
 BLOCK = 1 << 22
 """Non-zeros that are worked on at a time."""

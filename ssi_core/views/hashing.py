@@ -33,7 +33,7 @@ from ssi_core.views.ngrams import Ngrams, load_ngrams
 from ssi_core.views.phrases import PhraseView
 from ssi_core.views.rewriting import Rewriting, RewrittenView
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.weighting import Weighting, weigh
 
 _NAME = re.compile(
     r"cfh:k=([1-9]\d*),words=([1-9]\d*),ngrams=([1-9](?:\+[1-9])*)(?:,weighting=(.+))?", re.ASCII

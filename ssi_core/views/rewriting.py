@@ -28,7 +28,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import TextMatrix
 from ssi_core.views import text_view as views
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
+from ssi_core.views.weighting import Weighting
 
 KINDS = ("dictionary", "translated", "untitled")
 SHORTEST_TITLE = 3

@@ -19,9 +19,8 @@ from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
 from ssi_core.views.lexicon import Lexicon, batches
 from ssi_core.views.names import COUNTS, FIELDS, LM
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary, to_columns
-from ssi_core.views.weighing import Side, weigh_side
+from ssi_core.views.weighting import Side, Weighting, weigh_side
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.
 _MOST_UNKNOWN = 1 << 20

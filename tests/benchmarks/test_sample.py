@@ -23,9 +23,9 @@ def test_fifty_queries_are_kept_with_titles_of_pages():
 
 
 def test_automobile_is_answered_with_car():
-    dump = ssi.read_sample(500)
+    dump = ssi.read_sample(200)
     for docs in (dump, sample.as_table(dump)):
-        model, _ = search_model(docs, budget=5_000)
+        model, _ = search_model(docs, budget=2_000)
         assert [hit.title for hit in model.index(docs).search("automobile", k=1).hits] == ["Car"]
 
 

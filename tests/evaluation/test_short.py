@@ -23,11 +23,6 @@ from tests.corpora import topical, write_named
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def report(task):
     return evaluate(fit(Bm25(), task), task, tuples=0)
 

@@ -66,15 +66,6 @@ def shop(tmp_path_factory):
     return place
 
 
-@pytest.fixture
-def call(capsys):
-    def called(*words):
-        code = run(library, ["fit", *map(str, words), "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    return called
-
-
 def contents(directory):
     """Files of a directory by name; a manifest without what follows from the clock."""
     files = {}

@@ -1,14 +1,10 @@
 """`fit` with judged queries beside documents, and with stems."""
 
-import json
-
 import polars as pl
 import pytest
 
 import ssi_core as ssi
 from ssi_core.command.failures import BAD_INPUT, DONE
-from ssi_core.command.library import library
-from ssi_core.command.verb import run
 from ssi_core.face.fit_tasks import with_judgements, with_stems
 from ssi_core.types import BadInput
 from tests.fielded import word
@@ -64,15 +60,6 @@ def test_queries_go_with_documents_that_are_read_already(folder):
     assert again.counts == fitted.documents.counts
     with pytest.raises(BadInput, match="a task is made already, and queries go with documents"):
         ssi.fit(fitted.task, queries=queries, qrels=rows)
-
-
-@pytest.fixture
-def call(capsys):
-    def called(*words):
-        code = run(library, ["fit", *map(str, words), "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    return called
 
 
 def test_the_verb_takes_the_files(folder, call, tmp_path):

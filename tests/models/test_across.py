@@ -24,6 +24,7 @@ from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import Sgd, excluded
 from ssi_core.types import BadInput, Pairs
 from tests.kernels.test_sweep import naive_splitmix
+from tests.scores import all_scores
 from tests.training.as_well import assert_two_threads_learn_as_well
 
 pytestmark = pytest.mark.trains
@@ -77,10 +78,6 @@ def mate(mates_task_dirs):
     return open_task(mates_task_dirs["mate"])
 
 
-def scores_of(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
-
-
 @pytest.mark.parametrize("row", ROWS)
 def test_finds_what_the_mate_links_to_and_reads_raw_text(row, link, tmp_path):
     fit = ROWS[row].fit(link, np.random.default_rng(3))
@@ -130,7 +127,7 @@ def test_cl_lsi_is_the_svd_of_the_mates_side_by_side(measure, link):
         a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
     fit = ClLsi(dimensions=n, measure=measure).fit(link, np.random.default_rng(0))
     # The factorisation is a randomised one.
-    np.testing.assert_allclose(scores_of(fit, link), a @ b.T, atol=1e-5)
+    np.testing.assert_allclose(all_scores(fit, link), a @ b.T, atol=1e-5)
 
 
 def test_cl_lsi_sees_no_mate_of_the_test(link):
@@ -195,7 +192,7 @@ def test_the_softmax_learns_and_starts_from_cl_lsi(mate):
     assert losses[-1] < 0.7 * losses[0]
     start = ClLsi(dimensions=8).fit(mate, np.random.default_rng(1))
     valid = dataclasses.replace(model, budget=1, rates=(1e-9,)).fit(mate, np.random.default_rng(1))
-    np.testing.assert_allclose(scores_of(valid, mate), scores_of(start, mate), atol=1e-4)
+    np.testing.assert_allclose(all_scores(valid, mate), all_scores(start, mate), atol=1e-4)
     again = model.fit(mate, np.random.default_rng(1))
     np.testing.assert_array_equal(fit.arrays["U"], again.arrays["U"])
 

@@ -16,18 +16,8 @@ from ssi_core.models.language_model import LanguageModel
 from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion, top_documents
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.scoring.scorer import Scorer
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-def all_scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
+from tests.scores import all_scores
 
 
 def cosines(task, view):

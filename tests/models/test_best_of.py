@@ -12,7 +12,6 @@ from ssi_core.models.bm25 import Bm25
 from ssi_core.models.combined.best_of import BestOf, differences
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains
 
@@ -20,11 +19,6 @@ SMALL = {"rates": (0.1,), "epoch": 500, "budget": 1500, "margin": 0.3, "dimensio
 WIDE = {"model": "bilinear", "view": "raw", **SMALL}
 NARROW = {"model": "bilinear", "view": "sublinear:10", "diagonal_view": "raw", **SMALL}
 PLAIN = {"model": "tfidf", "view": "sublinear"}
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def alone(task, *parts):

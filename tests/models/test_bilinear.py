@@ -18,7 +18,6 @@ from ssi_core.models.bilinear import low_rank
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.training import MapTraining, shared_words
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training import sgd
 from ssi_core.training.descend import Diverged
@@ -26,21 +25,13 @@ from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
 from ssi_core.views.text_view import TextView
 from ssi_core.views.vocabulary import Vocabulary
+from tests.scores import all_scores
 from tests.seals import reseal
 from tests.training.as_well import assert_two_threads_learn_as_well
 
 pytestmark = pytest.mark.trains
 
 SMALL = Bilinear(dimensions=8, rates=(0.1,), epoch=500, budget=2000, margin=0.3)
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-def all_scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
 
 
 @pytest.mark.parametrize("diagonal", ["none", "identity", "alpha", "learned"])

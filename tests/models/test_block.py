@@ -9,7 +9,6 @@ from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.training import MapTraining
-from ssi_core.tasks.task import open_task
 from ssi_core.training import sgd
 
 pytestmark = pytest.mark.trains
@@ -19,11 +18,6 @@ SMALL = Bilinear(
     step="block",
 )  # fmt: skip
 LEARNED = dataclasses.replace(SMALL, diagonal="learned")
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def fit(model, task, seed=5, **options):

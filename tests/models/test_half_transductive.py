@@ -28,11 +28,6 @@ STILL = dataclasses.replace(SMALL, rates=(1e-12,), functional_rates=(0.1,), epoc
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def fit(task):
     return dataclasses.replace(SMALL, diagonal="identity").fit(task, np.random.default_rng(0))
 

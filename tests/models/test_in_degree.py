@@ -11,26 +11,16 @@ from ssi_core.models import load_model
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
 from ssi_core.models.tfidf import TfIdf
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Pairs
+from tests.scores import all_scores
 
 BETAS = (0.0, 0.01, 0.1, 1.0)
 
 
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
 def fit_of(task, model=None):
     return (model or InDegree()).fit(task, np.random.default_rng(0))
-
-
-def scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
 
 
 def plain(task):
@@ -45,7 +35,7 @@ def test_is_the_logarithm_of_the_training_links_for_every_query(task):
     expected = plain(task)
     assert len(set(expected)) > 3
     np.testing.assert_allclose(
-        scores(fit_of(task), task), np.tile(expected, (len(task.queries), 1)), rtol=1e-6
+        all_scores(fit_of(task), task), np.tile(expected, (len(task.queries), 1)), rtol=1e-6
     )
 
 
@@ -56,7 +46,7 @@ def test_links_of_validation_and_test_change_nothing(task):
     for name in one.arrays:
         np.testing.assert_array_equal(one.arrays[name], two.arrays[name])
     more = dataclasses.replace(task, train=Pairs.of(every))
-    assert (scores(fit_of(more), task) > scores(one, task)).any()
+    assert (all_scores(fit_of(more), task) > all_scores(one, task)).any()
 
 
 def test_knows_documents_by_id_and_title_in_any_collection(task, tmp_path):
@@ -76,7 +66,7 @@ def test_knows_documents_by_id_and_title_in_any_collection(task, tmp_path):
 def test_without_a_training_link_nothing_is_known(task, tmp_path):
     fit = fit_of(dataclasses.replace(task, train=Pairs.of(())))
     fit.save(tmp_path)
-    assert not scores(load_model(tmp_path), task).any()
+    assert not all_scores(load_model(tmp_path), task).any()
 
 
 def mixture_of(task):
@@ -100,7 +90,7 @@ def test_beside_tfidf_its_weight_is_chosen_on_validation(task):
     found = mixture.facts["rank_loss_by_beta"]
     assert list(found.values()) == pytest.approx(list(losses.values()), abs=1e-5)
     np.testing.assert_allclose(
-        scores(mixture, task), cosines + mixture.facts["beta"] * plain(task), atol=1e-5
+        all_scores(mixture, task), cosines + mixture.facts["beta"] * plain(task), atol=1e-5
     )
 
 

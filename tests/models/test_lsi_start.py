@@ -15,11 +15,6 @@ pytestmark = pytest.mark.trains
 STILL = Bilinear(dimensions=8, rates=(1e-12,), epoch=500, budget=500, diagonal="identity")
 
 
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
 def fit(model, task, **options):
     return model.fit(task, np.random.default_rng(3), **options)
 

@@ -7,11 +7,11 @@ from ssi_core.evaluation.evaluate import Validator, evaluate
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS
 from ssi_core.models.combined.mixture import Mixture
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
+from tests.scores import all_scores
 
 pytestmark = pytest.mark.trains
 
@@ -40,14 +40,10 @@ def alone(task, *parts):
     return [model.fit(task, rng) for model in built]
 
 
-def scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
-
-
 def test_is_the_sum_of_models_trained_alone(task, mixture):
     first, second = alone(task, FIRST, SECOND)
-    expected = scores(first, task) + mixture.facts["beta"] * scores(second, task)
-    np.testing.assert_allclose(scores(mixture, task), expected, rtol=1e-4, atol=1e-6)
+    expected = all_scores(first, task) + mixture.facts["beta"] * all_scores(second, task)
+    np.testing.assert_allclose(all_scores(mixture, task), expected, rtol=1e-4, atol=1e-6)
     assert mixture.facts["parts"][0]["triples"] == first.facts["triples"]
 
 
@@ -73,8 +69,10 @@ def test_beta_has_the_lowest_validation_rank_loss_of_its_grid(task, mixture):
 )  # fmt: skip
 def test_adds_any_two_models(task, parts):
     mixture = Mixture(parts, betas=(0.7,)).fit(task, np.random.default_rng(3))
-    first, second = (scores(fit, task) for fit in alone(task, *parts))
-    np.testing.assert_allclose(scores(mixture, task), first + 0.7 * second, rtol=1e-4, atol=1e-5)
+    first, second = (all_scores(fit, task) for fit in alone(task, *parts))
+    np.testing.assert_allclose(
+        all_scores(mixture, task), first + 0.7 * second, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_starts_where_another_ended(task, mixture):
@@ -104,7 +102,7 @@ def test_a_score_is_explained_by_words_of_both(task, mixture):
     found = explain_pair(
         mixture, task.queries.take(slice(0, 1)), task.documents.take(slice(8, 9)), 40
     )
-    assert found.score == pytest.approx(scores(mixture, task)[0, 8], rel=1e-4, abs=1e-6)
+    assert found.score == pytest.approx(all_scores(mixture, task)[0, 8], rel=1e-4, abs=1e-6)
     assert found.score == pytest.approx(sum(p.part for p in found.parts) + found.rest)
     if mixture.facts["beta"]:
         # A prime marks a word of the second model.

@@ -19,7 +19,6 @@ from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.models.combined.residual import EXACT, Residual, with_exact
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.selection.validation_halves import ValidationHalves
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 from tests.fielded import write_fielded
 
@@ -32,11 +31,6 @@ LATENT = {
 MODEL = Residual(
     ({"model": "tfidf", "view": "sublinear"}, LATENT), weights=(1.0, 0.0, 0.25, 0.5, 2.0)
 )
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import pytest
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bilinear.half_transductive import HalfTransductive
 from ssi_core.models.bilinear.word_pairs import WordPairs
-from ssi_core.tasks.task import open_task
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.sgd import excluded
 
@@ -21,11 +20,6 @@ MODELS = [
     HalfTransductive(dimensions=8, functional_budget=500, **TRAINING),
 ]
 CURVES = {"curve/train_rank_loss", "curve/test_rank_loss"}
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def fit(model, task):

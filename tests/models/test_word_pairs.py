@@ -26,6 +26,7 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Refused
+from tests.scores import all_scores
 
 pytestmark = pytest.mark.trains
 
@@ -36,21 +37,12 @@ SMALL = WordPairs(
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def dense(task):
     return SMALL.fit(task, np.random.default_rng(0))
 
 
 def fit(task, **changes):
     return dataclasses.replace(SMALL, **changes).fit(task, np.random.default_rng(0))
-
-
-def all_scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
 
 
 def full(fitted, words):

@@ -5,14 +5,8 @@ import pytest
 
 from ssi_core.models.choice.auto import Auto
 from ssi_core.selection.rounds import Rounds, TrialResult
-from ssi_core.tasks.task import open_task
 
 AUTO = Auto(first=700, budget=100_000)
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def result(step, rng):

@@ -14,12 +14,6 @@ from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.lsi import LsiMixture
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.selection.validation_halves import ValidationHalves
-from ssi_core.tasks.task import open_task
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 @pytest.fixture(scope="module")

@@ -15,17 +15,11 @@ from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
 
 B = 0.25
 COUNTED, WORDS = {"model": "in_degree"}, {"model": "bm25"}
 TEXT = "music1 common2"
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 @pytest.fixture(scope="module")

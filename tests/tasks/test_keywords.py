@@ -11,7 +11,7 @@ from ssi_core.tasks.keywords import draw_words
 from ssi_core.tasks.split import TEST, TRAIN, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Refused
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.weighting import Weighting, weigh
 from tests.corpora import topical, write_corpus
 
 DRAWS, WORDS = 3, 4

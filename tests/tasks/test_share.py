@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.tasks.task import open_task
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.types import BadInput, Pairs, Texts
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def keys(task):

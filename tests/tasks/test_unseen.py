@@ -17,8 +17,8 @@ from ssi_core.types import BadInput
 from ssi_core.views.rewriting import Rewriting, RewrittenView, Translation
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
+from ssi_core.views.weighting import Weighting
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus
 from tests.evaluation import naive
 

@@ -7,7 +7,6 @@ import pytest
 
 from ssi_core.kernels.training.sweep import draw_hard
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.tasks.task import open_task
 from ssi_core.training.hard import with_hard, with_share
 from ssi_core.training.sgd import training_data
 from ssi_core.types import Pairs
@@ -15,11 +14,6 @@ from ssi_core.types import Pairs
 pytestmark = pytest.mark.trains
 
 VIEW = "sublinear"
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def lists_of(task, **settings):

@@ -8,15 +8,9 @@ import pytest
 from ssi_core.kernels.sparse import read_only
 from ssi_core.kernels.training.sweep import draw_weighted
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.tasks.task import open_task
 from ssi_core.training.sgd import by_in_degree, excluded, held_out_hits, training_data
 
 pytestmark = pytest.mark.trains
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 def weights_of(task, power):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ssi_core.models.bilinear.bilinear import Bilinear
-from ssi_core.tasks.task import open_task
 from ssi_core.training import checkpoint as checkpoints
 from ssi_core.training import fitting
 
@@ -34,11 +33,6 @@ def _small(monkeypatch):
     monkeypatch.setattr(fitting, "PASSES", 1)
     monkeypatch.setattr(fitting, "WAITED", 100)
     monkeypatch.setattr(checkpoints, "GRACE", 1e9)
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 class _Stopped(Exception):

@@ -14,7 +14,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 from ssi_core.views.dice import Matches, dice
 from ssi_core.views.hashing import Hashing, feature_map, load_view, parse_view
-from ssi_core.views.tfidf import Weighting, weigh
+from ssi_core.views.weighting import Weighting, weigh
 from tests.corpora import topical, write_corpus
 from tests.seals import accepted
 

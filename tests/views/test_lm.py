@@ -13,8 +13,7 @@ from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import Weighting, inverse_document_frequency
-from ssi_core.views.weighing import weigh_side
+from ssi_core.views.weighting import Weighting, inverse_document_frequency, weigh_side
 
 counts_of = arrays.arrays(np.float32, (6, 9), elements=st.integers(0, 4).map(float))
 NAMES = [("lm", 0.5), ("lm:c=0.2", 0.2)]

@@ -14,9 +14,15 @@ from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.dice import Matches
 from ssi_core.views.hashing import Hashing, feature_map, parse_view
 from ssi_core.views.statistics import Statistics, share_of
-from ssi_core.views.tfidf import Weighting, heaviest, inverse_document_frequency, weigh
 from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
-from ssi_core.views.weighing import most_of, weigh_side
+from ssi_core.views.weighting import (
+    Weighting,
+    heaviest,
+    inverse_document_frequency,
+    most_of,
+    weigh,
+    weigh_side,
+)
 
 TEXTS = [[0, 0, 0, 1, 2], [1, 1, 3], [], [2, 4, 4, 4, 4], [0, 1, 2, 3, 4], [0]]
 TERMS = {"raw": lambda n: n, "sublinear": lambda n: 1 + math.log(n), "binary": lambda n: 1}

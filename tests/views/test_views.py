@@ -12,8 +12,8 @@ from ssi_core.types import BadInput
 from ssi_core.views import text_view as views
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
-from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
+from ssi_core.views.weighting import Weighting
 from tests.corpora import topical
 
 

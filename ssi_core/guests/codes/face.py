@@ -118,7 +118,7 @@ class Hasher:
         directory : str or Path
             Directory to write; codes that are there are replaced.
         """
-        self._trained().save(Path(directory).expanduser())
+        self._trained().save(directory)
 
     @classmethod
     def load(cls, directory: str | Path) -> Hasher:
@@ -129,7 +129,7 @@ class Hasher:
         directory : str or Path
             Directory of the codes.
         """
-        model = CodeModel.load(Path(directory).expanduser())
+        model = CodeModel.load(directory)
         hasher = cls(model.fitted.hasher.name, **vars(model.fitted.hasher))
         hasher.model_ = model
         return hasher

@@ -12,7 +12,7 @@ from scipy import sparse
 from ssi_core.kernels.sparse import unit_rows
 from ssi_core.text.stems import stems_of
 from ssi_core.types import BadInput, Float64
-from ssi_core.views.tfidf import inverse_document_frequency
+from ssi_core.views.weighting import inverse_document_frequency
 
 
 @dataclass(frozen=True)

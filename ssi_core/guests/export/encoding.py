@@ -19,7 +19,7 @@ from ssi_core.serving.searcher import texts_of
 from ssi_core.text.tokenizer import ANY, MARKS, language_of
 from ssi_core.types import BadInput, View
 from ssi_core.views.text_view import TextView
-from ssi_core.views.weighing import most_of
+from ssi_core.views.weighting import most_of
 
 FILE = "encoder.json"
 _OF_WORDS, _OF_LATENT = {"$words", "$signed", "$sparse_words"}, {"$vector", "$latent"}

@@ -10,6 +10,7 @@ from ssi_core.guests.export.documents import of_index
 from ssi_core.guests.export.exporting import Settings, encoder_of, export_model
 from ssi_core.models.base import FittedModel
 from ssi_core.models.content import content_of
+from ssi_core.root import user_path
 from ssi_core.serving.index import Index
 
 
@@ -30,7 +31,7 @@ def export(
         out,
         Settings(to, **settings),
         model=content_of(fitted),
-        former=None if bounds is None else Path(bounds).expanduser(),
+        former=user_path(bounds),
         force=force,
     )
     return Export(artefact, encoder_of(fitted, to).query)

@@ -28,7 +28,7 @@ from ssi_core.text.tokenizer import LANGUAGES, spoken
 from ssi_core.types import BadInput, Float32, View
 from ssi_core.views.names import BM25, LM, PHRASES
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import WEIGHTINGS
+from ssi_core.views.weighting import WEIGHTINGS
 
 Factor: TypeAlias = float | Float32
 """A factor of all words, or one for each."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ssi_core.guests.feeds.reading import Feed
 from ssi_core.guests.feeds.reading import read_feeds as read
+from ssi_core.root import user_path
 
 
 def read_feeds(directory: str | Path) -> list[Feed]:
@@ -39,4 +40,4 @@ def read_feeds(directory: str | Path) -> list[Feed]:
     >>> [(feed.title, feed.topics, feed.entries[0].title) for feed in ssi.read_feeds("feeds")]
     [('Ships', ('Sea',), 'Sails')]
     """
-    return list(read(Path(directory).expanduser(), Counter()))
+    return list(read(user_path(directory), Counter()))

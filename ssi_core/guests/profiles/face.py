@@ -55,7 +55,7 @@ class Profiles:
         BadInput
             No click has a user and a time, or there are fewer users than clusters.
         """
-        events = read_events(open_collection(Path(collection).expanduser()), self.tokens)
+        events = read_events(open_collection(collection), self.tokens)
         self.model_ = ProfileModel.of(events, self._profiler)
         return self
 
@@ -87,7 +87,7 @@ class Profiles:
         directory : str or Path
             Directory to write; profiles that are there are replaced.
         """
-        self._trained().save(Path(directory).expanduser())
+        self._trained().save(directory)
 
     @classmethod
     def load(cls, directory: str | Path) -> Profiles:
@@ -98,7 +98,7 @@ class Profiles:
         directory : str or Path
             Directory of the profiles.
         """
-        model = ProfileModel.load(Path(directory).expanduser())
+        model = ProfileModel.load(directory)
         profiles = cls(**vars(model.fitted.profiler))
         profiles.model_ = model
         return profiles

@@ -15,8 +15,7 @@ from pydantic import Field
 from ssi_core.bounds import Share
 from ssi_core.estimator import Arrays
 from ssi_core.guests.reranking.base import Choice, Linear, Rounds
-from ssi_core.guests.reranking.measures import Grades, measure_named
-from ssi_core.guests.reranking.optimised import require_measure
+from ssi_core.guests.reranking.measures import Grades, measure_named, require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 
 CERTAIN = 1e-9

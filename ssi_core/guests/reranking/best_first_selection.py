@@ -18,7 +18,7 @@ from ssi_core.arrays import ArraySpec, ArraySpecs, prefixed
 from ssi_core.estimator import Arrays, Sizes
 from ssi_core.guests.reranking.base import Choice, Reranker, Seed
 from ssi_core.guests.reranking.best_first import Subset, best_alone, combination, partition
-from ssi_core.guests.reranking.optimised import require_measure
+from ssi_core.guests.reranking.measures import require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import BadInput, Float64
 

@@ -18,8 +18,7 @@ from ssi_core.bounds import Share
 from ssi_core.estimator import Arrays
 from ssi_core.guests.reranking.base import Choice, Linear, Rounds, Seed
 from ssi_core.guests.reranking.kernels.rank_lists import try_steps
-from ssi_core.guests.reranking.measures import Grades, gain_rank, measure_named
-from ssi_core.guests.reranking.optimised import require_measure
+from ssi_core.guests.reranking.measures import Grades, gain_rank, measure_named, require_measure
 from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.types import Float64
 

@@ -223,7 +223,7 @@ class Reranker:
         directory : str or Path
             Directory to write; a ranker that is there is replaced.
         """
-        self._trained().save(Path(directory).expanduser())
+        self._trained().save(directory)
 
     @classmethod
     def load(cls, directory: str | Path) -> Reranker:
@@ -234,7 +234,7 @@ class Reranker:
         directory : str or Path
             Directory of the ranker.
         """
-        fitted = load_reranker(Path(directory).expanduser())
+        fitted = load_reranker(directory)
         ranker = cls(fitted.ranker.name, **vars(fitted.ranker))
         ranker.fitted_ = fitted
         return ranker

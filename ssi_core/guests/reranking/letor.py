@@ -27,6 +27,7 @@ from ssi_core.corpus.archive import read_members
 from ssi_core.corpus.inputs import LARGEST_LINE, read_lines
 from ssi_core.corpus.tree import tell_left_out, walk
 from ssi_core.guests.reranking.pairs import LARGEST_GRADE, Fold, PairFeatures
+from ssi_core.root import user_path
 from ssi_core.types import BadInput, Progress
 
 LARGEST_FEATURE = 100_000
@@ -64,7 +65,7 @@ def read_letor(path: str | Path, progress: Progress | None = None) -> PairFeatur
     Refused
         Memory is too small for the matrix.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
 
     def lines() -> Iterator[bytes | None]:
         for line, share in read_lines(path):
@@ -118,7 +119,7 @@ def read_folds(path: str | Path, progress: Progress | None = None) -> tuple[Fold
         There is no fold, a fold lacks a file, a query is on two sides of a fold, or a line is
         malformed.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
     sides = dict(_sides_of(path, progress))
     names = sorted({name.rpartition("/")[0] for name in sides})
     if not names:
@@ -340,7 +341,7 @@ def write_letor(features: PairFeatures, path: str | Path) -> None:
     Refused
         The disk is full, or may not be written.
     """
-    path = Path(path).expanduser()
+    path = user_path(path)
     draft = path.with_name(f".{path.name}.tmp")
     with files.writing(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)

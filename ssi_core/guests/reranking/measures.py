@@ -184,3 +184,16 @@ def per_query(
 def means(values: Mapping[str, Float64]) -> dict[str, float]:
     """Return the mean over queries of each measure."""
     return {name: float(np.mean(column)) for name, column in values.items()}
+
+
+def require_measure(setting: str, measure: str) -> None:
+    """Refuse a measure that is not known; the message names the setting that it is a value of.
+
+    >>> require_measure("optimise", "ndcg")
+    Traceback (most recent call last):
+    ValueError: optimise='ndcg'; expected letor_map, letor_mean_ndcg, letor_p_at_K or letor_ndcg_at_K
+    """  # noqa: E501
+    try:
+        measure_named(measure)
+    except ValueError as error:
+        raise ValueError(f"{setting}{str(error).removeprefix('measure')}") from None

@@ -46,6 +46,6 @@ def reranker_named(name: str, parameters: Mapping[str, Any], where: str) -> Rera
     return read_named(RERANKERS, "ranker", name, parameters, where)
 
 
-def load_reranker(directory: Path) -> FittedReranker:
+def load_reranker(directory: str | Path) -> FittedReranker:
     """Read a saved reranker; see `FittedReranker.save`."""
     return FittedReranker.load(directory, RERANKERS)

@@ -11,6 +11,7 @@ from ssi_core.guests.site.addresses import STYLES, Addresses, root_of
 from ssi_core.guests.site.learning import BUDGET, language_of, learn
 from ssi_core.guests.site.ranking import SiteIndex
 from ssi_core.guests.site.writing import require_ours, rule_of, write_site
+from ssi_core.root import user_path
 from ssi_core.strict import instead
 from ssi_core.types import BadInput
 
@@ -61,7 +62,7 @@ class Site:
     """
 
     def __init__(self, directory: str | Path) -> None:
-        self._index = SiteIndex(Path(directory).expanduser())
+        self._index = SiteIndex(user_path(directory))
         self.path = self._index.path
         self.counts: dict[str, int] = {}
         self.chosen: dict[str, Any] = {}
@@ -151,14 +152,14 @@ def site(
     """
     if addresses not in STYLES:
         raise BadInput(f"addresses: no style {instead(addresses, STYLES)}")
-    path = Path(out).expanduser()
+    path = user_path(out)
     require_ours(path)
     if isinstance(folder, Documents):
         documents = folder
     else:
         documents = read(folder, source="folder", language=language)
         if root is None:
-            root = root_of(Path(folder).expanduser().resolve(), path.resolve())
+            root = root_of(user_path(folder).resolve(), path.resolve())
     rule_of(language_of(documents))
     learnt = learn(documents, budget=budget, seed=random_state)
     counts = write_site(learnt, path, root=root or "../", addresses=addresses)

@@ -43,8 +43,8 @@ from ssi_core.types import Task as Data
 from ssi_core.views.names import COUNTS, FIELDS
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.tfidf import Weighting
 from ssi_core.views.vocabulary import Vocabulary
+from ssi_core.views.weighting import Weighting
 
 DIMENSIONS = 32
 BUDGET = 400_000

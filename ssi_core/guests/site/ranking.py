@@ -24,7 +24,7 @@ from ssi_core.guests.site.clusters import NEAREST
 from ssi_core.guests.site.matching import OTHER, STEPS, weights_of
 from ssi_core.guests.site.records import Word, unpack_group, unpack_vectors, unpack_words
 from ssi_core.guests.site.writing import FORMAT, MANIFEST, is_site
-from ssi_core.serving.unknown_words import without_accents
+from ssi_core.serving.query_words import without_accents
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Int32
 from ssi_core.views.phrases import NEAR

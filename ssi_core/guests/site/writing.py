@@ -31,7 +31,7 @@ from ssi_core.guests.site.learning import Latent, Learnt
 from ssi_core.guests.site.matching import Matching
 from ssi_core.guests.site.records import Called, Word, pack_group, pack_vectors, pack_word, word_of
 from ssi_core.remedies import typed
-from ssi_core.serving.unknown_words import without_accents
+from ssi_core.serving.query_words import without_accents
 from ssi_core.strict import cut
 from ssi_core.text.tokenizer import language_of
 from ssi_core.types import BadInput, Refused

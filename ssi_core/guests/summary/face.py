@@ -105,7 +105,7 @@ class Concepts:
         directory : str or Path
             Directory to write; concepts that are there are replaced.
         """
-        self.base.save(Path(directory).expanduser())
+        self.base.save(directory)
 
     @classmethod
     def load(cls, directory: str | Path) -> Concepts:
@@ -116,7 +116,7 @@ class Concepts:
         directory : str or Path
             Directory of the concepts.
         """
-        return cls(ConceptBase.load(Path(directory).expanduser()))
+        return cls(ConceptBase.load(directory))
 
     def __repr__(self) -> str:
         return f"Concepts: {len(self.base.titles):,} pages, {len(self.base.phrases):,} phrases"

@@ -53,6 +53,8 @@ def digest(tmp_path, *edits, **files):
 
 KEPT = {
     "import": ("model.py", "RATE as rate", "RATE as rate, others"),
+    "more imports": ("steps.py", "def taken", "import os\nimport re\nimport sys\ndef taken"),
+    "import where it is used": ("steps.py", "    return [", "    import os\n    return ["),
     "annotation": ("steps.py", "(weights, rate)", "(weights: list[float], rate) -> list"),
     "docstring": ("steps.py", "def _one(w):", "def _one(w):\n    'Step.'  # one"),
     "message": ("model.py", "no weights", "give weights"),

@@ -14,28 +14,17 @@ from ssi_core.guests.clickthrough.s2net import CosineLoss, S2Net, drawn_negative
 from ssi_core.models import MODELS
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.latent.svd import leading_eigenvectors
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.neighbours import neighbours
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput, Pairs
+from tests.scores import all_scores
 
 pytestmark = pytest.mark.trains
 SMALL = {"dimensions": 8}
 
 
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
 def fit(model, task, seed=0, **how):
     return model.fit(task, np.random.default_rng(seed), **how)
-
-
-def all_scores(fitted, task):
-    documents = fitted.embed_documents(task.documents)
-    return Scorer(documents).score(fitted.embed_queries(task.queries))
 
 
 def stacked(task):

@@ -13,10 +13,9 @@ from ssi_core.guests.clickthrough.kernels.topics import em_pass
 from ssi_core.guests.clickthrough.topic_model import TopicModel
 from ssi_core.kernels.sparse import csr, read_only
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
-from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs, Refused
+from tests.scores import all_scores
 
 pytestmark = pytest.mark.trains
 SMALL = {"topics": 6, "passes": 4}
@@ -29,11 +28,6 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def thin(task):
     """A task whose documents have words that no training pair has, on neither side."""
     return replace(task, train=Pairs.of(task.train.rows[:8]))
@@ -43,11 +37,6 @@ def fit(task, seed=0, threads=1, watch=None, checkpoint=None, **settings):
     model = TopicModel(**SMALL | settings)
     how = {"threads": threads, "watch": watch, "checkpoint": checkpoint}
     return model.fit(task, np.random.default_rng(seed), **how)
-
-
-def all_scores(fitted, task):
-    documents = fitted.embed_documents(task.documents)
-    return Scorer(documents).score(fitted.embed_queries(task.queries))
 
 
 @pytest.mark.parametrize("kind", KINDS)

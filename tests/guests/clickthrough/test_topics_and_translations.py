@@ -10,18 +10,12 @@ from ssi_core.guests.clickthrough.topics_and_translations import TopicsAndTransl
 from ssi_core.guests.clickthrough.translation_model import TranslationModel
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.scoring.scorer import Scorer
-from ssi_core.tasks.task import open_task
 
 pytestmark = pytest.mark.trains
 PARTS = (
     {"model": "topic_model", "topics": 4, "passes": 2},
     {"model": "translation_model", "passes": 2, "least": 0.0},
 )
-
-
-@pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
 
 
 @pytest.fixture(scope="module")

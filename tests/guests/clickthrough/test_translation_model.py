@@ -16,9 +16,8 @@ from ssi_core.guests.clickthrough.translation_model import Training, Translation
 from ssi_core.integrity import seal_directory
 from ssi_core.models import load_model
 from ssi_core.models.language_model import LanguageModel
-from ssi_core.scoring.scorer import Scorer
-from ssi_core.tasks.task import open_task
 from ssi_core.types import Pairs, Texts
+from tests.scores import all_scores
 
 pytestmark = pytest.mark.trains
 WORDS = 6
@@ -130,11 +129,6 @@ def test_a_word_is_told_from_those_that_stand_beside_it():
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def thin(task):
     """A task whose documents have words that no training pair has."""
     return replace(task, train=Pairs.of(task.train.rows[:8]))
@@ -145,11 +139,6 @@ def fit(task, **settings):
         name: settings.pop(name) for name in ("threads", "watch", "checkpoint") if name in settings
     }
     return TranslationModel(**{"passes": 3} | settings).fit(task, np.random.default_rng(0), **how)
-
-
-def all_scores(fitted, task):
-    documents = fitted.embed_documents(task.documents)
-    return Scorer(documents).score(fitted.embed_queries(task.queries))
 
 
 def table_of(fitted):

@@ -13,28 +13,18 @@ from ssi_core.models import MODELS
 from ssi_core.models.base import UnfitStart
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree
-from ssi_core.scoring.scorer import Scorer
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index
 from ssi_core.serving.neighbours import neighbours
-from ssi_core.tasks.task import open_task
 from ssi_core.types import BadInput
+from tests.scores import all_scores
 
 PARTS = ({"model": "bm25"}, {"model": "tfidf", "view": "sublinear"}, {"model": "in_degree"})
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def fusion(task):
     return Fusion(PARTS).fit(task, np.random.default_rng(0))
-
-
-def scores(fit, task):
-    return Scorer(fit.embed_documents(task.documents)).score(fit.embed_queries(task.queries))
 
 
 def alone(task):
@@ -59,8 +49,8 @@ def naive(of_parts, k, kept):
 @pytest.mark.parametrize("k", [1.0, 60.0])
 def test_adds_reciprocals_of_the_ranks_of_its_parts(task, k):
     fused = Fusion(PARTS, k=(k,)).fit(task, np.random.default_rng(0))
-    of_parts = [scores(fit, task) for fit in alone(task)]
-    ours = scores(fused, task)
+    of_parts = [all_scores(fit, task) for fit in alone(task)]
+    ours = all_scores(fused, task)
     for query in (0, 17, 101):
         expected = naive([one[query] for one in of_parts], k, range(len(task.documents)))
         np.testing.assert_allclose(ours[query], list(expected.values()), rtol=1e-6)
@@ -70,7 +60,7 @@ def test_ranks_are_among_the_candidates_of_a_query(task, fusion):
     """Links of training stand first for a model that knows them, and take no place here."""
     report = evaluate(fusion, task, tuples=0)
     chosen = candidates(task, "test", 1000, 0)
-    of_parts = [scores(fit, task) for fit in alone(task)]
+    of_parts = [all_scores(fit, task) for fit in alone(task)]
     measured = dict(zip(report.per_query["query"], report.per_query["mrr"], strict=True))
     for position, query in enumerate(chosen.queries[:20].tolist()):
         others = np.delete(np.arange(len(task.documents)), chosen.excluded.of(position))
@@ -97,7 +87,7 @@ def test_the_scale_of_a_part_does_not_matter(task, fusion):
     louder = dataclasses.replace(
         fusion, arrays=fusion.arrays | {"part_1_idf": 7 * fusion.arrays["part_1_idf"]}
     )
-    np.testing.assert_array_equal(scores(louder, task), scores(fusion, task))
+    np.testing.assert_array_equal(all_scores(louder, task), all_scores(fusion, task))
 
 
 def test_validation_chooses_k(task):
@@ -115,9 +105,9 @@ def test_a_mixture_may_be_a_part(task):
     mixture = {"model": "mixture", "parts": (PARTS[0], PARTS[2]), "betas": (0.5,)}
     fused = Fusion((mixture, PARTS[1])).fit(task, np.random.default_rng(0))
     first = Mixture(mixture["parts"], betas=(0.5,)).fit(task, np.random.default_rng(0))
-    of_parts = [scores(first, task), scores(alone(task)[1], task)]
+    of_parts = [all_scores(first, task), all_scores(alone(task)[1], task)]
     expected = naive([one[5] for one in of_parts], 60.0, range(len(task.documents)))
-    np.testing.assert_allclose(scores(fused, task)[5], list(expected.values()), rtol=1e-6)
+    np.testing.assert_allclose(all_scores(fused, task)[5], list(expected.values()), rtol=1e-6)
 
 
 def test_rankings_for_other_tools_are_those_of_the_report(task, fusion, tmp_path):

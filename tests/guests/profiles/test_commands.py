@@ -10,7 +10,9 @@ from flows.cli import cli
 from flows.tracking.database import search
 from ssi_core.command.verb import run
 from ssi_core.guests.click_logs.rules import Rules
+from ssi_core.guests.feeds import compare as feeds_compare
 from ssi_core.guests.feeds.writing import atom, rss
+from ssi_core.guests.profiles import compare as profiles_compare
 from tests.guests.click_logs import logs
 from tests.guests.feeds import test_feeds
 
@@ -46,7 +48,7 @@ def runs_of(experiment):
     return {one.info.run_id: one for one in search(known, "")}
 
 
-def test_profiles_are_compared_and_each_row_is_a_run(clicks, tmp_path, ssi, capsys):
+def test_profiles_are_compared_and_each_row_is_a_run(clicks, tmp_path, ssi, capsys, monkeypatch):
     saved = tmp_path / "result.json"
     code, result, _ = ssi(
         "rank",
@@ -70,6 +72,7 @@ def test_profiles_are_compared_and_each_row_is_a_run(clicks, tmp_path, ssi, caps
     assert kept.params["tokens"] == "5"
     assert kept.metrics["test/auc_10_or_more"] == first["bands"]["10 or more"]["auc"]
     assert "run_id" not in json.loads(saved.read_text())["rows"][0]
+    monkeypatch.setattr(profiles_compare, "compare", lambda *given, **how: result)
     assert run(cli, ["rank", "profiles", "compare", str(clicks)]) == 0
     out = capsys.readouterr().out
     assert all(text in out for text in ("raw events, profile", "paper: with profile", "wins", "C "))
@@ -98,7 +101,7 @@ def test_profiles_are_fitted_and_shown(clicks, tmp_path, ssi, capsys):
         ssi_core.Profiles().user("u003")
 
 
-def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
+def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys, monkeypatch):
     saved = tmp_path / "result.json"
     code, result, _ = ssi("rank", "feeds", "compare", feeds, "--entries", "1,4", "--save", saved)
     assert code == 0
@@ -108,6 +111,7 @@ def test_feeds_are_compared_and_each_set_is_a_run(feeds, tmp_path, ssi, capsys):
     best = next(row for row in result["rows"] if row["elements"] == "FT+ET" and row.get("best"))
     assert runs[best["run_id"]].data.metrics["test/f"] == best["f"]
     assert json.loads(saved.read_text())["rows"][0]["f"] == result["rows"][0]["f"]
+    monkeypatch.setattr(feeds_compare, "compare", lambda *given, **how: result)
     assert run(cli, ["rank", "feeds", "compare", str(feeds), "--entries", "2"]) == 0
     out = capsys.readouterr().out
     assert all(text in out for text in ("FT+FD+ET+ED", "chosen", "paper P", "60 feeds"))

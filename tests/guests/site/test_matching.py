@@ -6,10 +6,9 @@ import pytest
 from scipy import sparse
 
 import ssi_core as ssi
-from ssi_core.guests.site import clusters, learning
+from ssi_core.guests.site import clusters, learning, writing
 from ssi_core.guests.site.matching import OTHER, STEPS, Matching, names_of, weights_of
 from ssi_core.guests.site.ranking import SiteIndex
-from tests.guests.site.made import encyclopedia
 
 WORDS = ["car", "old", "wheel", "road"]
 FIELDS = pl.DataFrame(
@@ -105,9 +104,9 @@ def test_a_page_whose_heading_has_the_words_together_is_first(own_root, tmp_path
 
 
 @pytest.mark.trains
-def test_settings_are_chosen_with_phrases(own_root, tmp_path, monkeypatch):
-    task = learning.task_of(ssi.read(encyclopedia(tmp_path / "public")))
-    best, _ = learning._chosen(task, 0, 0)
+def test_settings_are_chosen_with_phrases(own_root, made, monkeypatch):
+    folder, _, best, _ = made
+    task = learning.task_of(ssi.read(folder))
     with_phrases = learning._Judge(task, best)._exact
     monkeypatch.setattr(Matching, "phrases", lambda self, words: 0.0)
     assert (with_phrases > learning._Judge(task, best)._exact).any()
@@ -142,12 +141,13 @@ def test_of_groups_of_pages_each_page_is_in_one_and_neighbours_are_together():
 
 
 @pytest.mark.trains
-def test_a_large_site_loads_the_groups_nearest_to_the_query(wiki, tmp_path, monkeypatch):
-    whole = SiteIndex(wiki / "search")
+def test_a_large_site_loads_the_groups_nearest_to_the_query(made, tmp_path, monkeypatch):
+    folder, learnt, *_ = made
+    whole = SiteIndex(folder / "search")
     monkeypatch.setattr(clusters, "_WHOLE", 50)
     monkeypatch.setattr(clusters, "_SIZE", 10)
-    site = ssi.site(wiki, tmp_path / "search", budget=60_000)
-    index = SiteIndex(site.path)
+    writing.write_site(learnt, tmp_path / "search", root="../", addresses="html")
+    index = SiteIndex(tmp_path / "search")
     index.rank("car")
     assert len(index._groups) == clusters.NEAREST < len(index._centers[0])
     titles = [title for title, *_ in whole.pages[:60]]

@@ -24,7 +24,7 @@ from ssi_core.guests.site.records import (
 from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Refused, Texts
-from tests.guests.site.made import HOSTILE, encyclopedia, queries, small
+from tests.guests.site.made import HOSTILE, queries, small
 
 pytestmark = pytest.mark.usefixtures("own_root")
 
@@ -83,12 +83,9 @@ def test_a_part_is_learnt_and_the_files_say_so(wiki):
 
 
 @pytest.mark.trains
-def test_int8_ranks_as_float32_does(tmp_path):
-    folder = encyclopedia(tmp_path / "public")
-    documents = ssi.read(folder)
-    learnt = learning.learn(documents, budget=60_000)
-    writing.write_site(learnt, tmp_path / "search", root="../", addresses="html")
-    index = SiteIndex(tmp_path / "search")
+def test_int8_ranks_as_float32_does(made):
+    folder, learnt, *_ = made
+    index = SiteIndex(folder / "search")
     overlap, ranks = [], []
     for query, _ in queries(index, 400):
         exact, rounded = learnt.ranked(query), [page for page, _ in index.rank(query)]
@@ -101,11 +98,9 @@ def test_int8_ranks_as_float32_does(tmp_path):
 
 
 @pytest.mark.trains
-def test_the_latent_query_is_that_of_the_model(tmp_path):
-    folder = encyclopedia(tmp_path / "public")
+def test_the_latent_query_is_that_of_the_model(made):
+    folder, learnt, _, mixed = made
     documents = ssi.read(folder)
-    latent = learning.learn(documents, budget=60_000).latent
-    _, mixed = learning._chosen(learning.task_of(documents), 60_000, 0)
     part = learning.fitted_parts(mixed)[1]
     asked = ["a car of the capital", "old car", "city"]
     views = {name: view.transform(asked) for name, view in part.query_views.items()}
@@ -116,7 +111,9 @@ def test_the_latent_query_is_that_of_the_model(tmp_path):
     texts = Texts(names, names, views, part.query_views)
     for query, vector in zip(asked, part.embed_queries(texts).dense, strict=True):
         expected = mixed.arrays["beta"][0] * pages @ vector
-        np.testing.assert_allclose(latent.scores(tokenize(query)), expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            learnt.latent.scores(tokenize(query)), expected, rtol=1e-4, atol=1e-5
+        )
 
 
 def test_a_small_site_has_a_search_without_a_training(tmp_path):

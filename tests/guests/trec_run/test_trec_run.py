@@ -22,11 +22,6 @@ from ssi_core.types import BadInput
 
 
 @pytest.fixture(scope="module")
-def task(task_dir):
-    return open_task(task_dir)
-
-
-@pytest.fixture(scope="module")
 def runs(task, tmp_path_factory):
     """Rankings of TF-IDF, as another system would write them: of the test, and of validation."""
     place = tmp_path_factory.mktemp("runs")

@@ -12,13 +12,13 @@ from ssi_core.command.verb import run
 from ssi_core.models.base import FittedModel
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
-from ssi_core.serving.searcher import open_searcher
-from ssi_core.serving.unknown_words import (
+from ssi_core.serving.query_words import (
     known_spellings,
     spelled_like,
     unknown_words,
     with_accents,
 )
+from ssi_core.serving.searcher import open_searcher
 from ssi_core.serving.why import why
 from ssi_core.text.tokenizer import stemmed
 from ssi_core.views.vocabulary import Vocabulary

@@ -1,4 +1,4 @@
-"""Weights of words in texts: ``tf * ln(n / df)``, three kinds of tf, unit rows, a cut.
+"""Weightings of words: ``tf * ln(n / df)`` with three kinds of tf, unit rows and a cut; BM25; LM.
 
 A word of every document weighs nothing, for it tells no two of them apart.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,11 @@ from scipy import sparse
 from ssi_core.kernels.sparse import unit_rows
 from ssi_core.strict import meant
 from ssi_core.types import Float32, Float64, Int64, TextMatrix
+from ssi_core.views import bm25, lm
 from ssi_core.views.names import BM25, COUNTS, FIELDS, LM
+from ssi_core.views.statistics import Statistics
 
-VERSION = 1
+Side: TypeAlias = Literal["query", "document"]
 
 
 def _raw(counts: Float64) -> Float64:
@@ -152,6 +154,40 @@ def inverse_document_frequency(document_frequency: Int64, documents: int) -> Flo
     if len(document_frequency) and document_frequency.min() < 1:
         raise ValueError("document_frequency: expected >= 1 everywhere, a word came with 0")
     return np.log(documents / document_frequency.astype(np.float64)).astype(np.float32)
+
+
+def weigh_side(
+    counts: TextMatrix, statistics: Statistics, weighting: Weighting, side: Side
+) -> TextMatrix:
+    """Weigh rows of counts as a side has them; a row alone comes out as it does among others.
+
+    Parameters
+    ----------
+    counts : CSR (n, words)
+        Sorted indices, counts >= 1.
+    side : str
+        It matters where ``weighting.two_sided``.
+
+    Returns
+    -------
+    CSR float32 (n, ``weighting.width(words)``), sorted indices, no stored zeros
+    """
+    weighting = weighting.of(side)
+    if not weighting.two_sided:
+        return weigh(counts, statistics.idf, weighting)
+    if weighting.kind == LM:
+        weigh_rows = lm.query_rows if side == "query" else lm.document_rows
+        return weigh_rows(counts, statistics, weighting.c)
+    if side == "query":
+        return bm25.query_rows(counts, statistics, weighting.k1)
+    return bm25.document_rows(counts, statistics, weighting.k1, weighting.b)
+
+
+def most_of(statistics: Statistics, weighting: Weighting) -> Float64:
+    """Return the weights of words that a query of a two-sided view is a share of, (words,)."""
+    if weighting.kind == LM:
+        return lm.most(statistics, weighting.c)
+    return bm25.most(statistics, weighting.k1)
 
 
 def weigh(counts: TextMatrix, idf: Float32, weighting: Weighting) -> TextMatrix:

@@ -10,8 +10,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from ssi_core.tasks.task import open_task
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.tfidf import WEIGHTINGS, Weighting, inverse_document_frequency, weigh
-from ssi_core.views.weighing import weigh_side
+from ssi_core.views.weighting import (
+    WEIGHTINGS,
+    Weighting,
+    inverse_document_frequency,
+    weigh,
+    weigh_side,
+)
 from tests.corpora import topical
 
 COUNTS = arrays.arrays(np.float32, (6, 9), elements=st.integers(0, 4).map(float))

@@ -85,7 +85,7 @@ def _ranges(train, test):
 def test_a_refusal_asks_for_fewer_queries_only_where_that_helps(task_dir, monkeypatch):
     task = open_task(task_dir)
     monkeypatch.setenv("SSI_MEMORY", "1")
-    with pytest.raises(Refused, match="about 101 MB .* One query would take as much"):
+    with pytest.raises(Refused, match=r"about 101 MB .* One query would take as much"):
         require_evaluation(TfIdf(), task)
     one = _BASE + evaluation_memory(TfIdf(), task, 1)
     assert one < _BASE + evaluation_memory(TfIdf(), task)

@@ -1,6 +1,9 @@
+from types import SimpleNamespace
+
 import pytest
 
 from ssi_core.tasks import cost
+from ssi_core.tasks.clicks import counted_rows
 from ssi_core.tasks.task import build_task
 from ssi_core.types import Refused
 
@@ -29,3 +32,18 @@ def test_what_grows_with_the_corpus_is_counted(tmp_path, monkeypatch):
     assert linked - base == 25 * 25_000_000
     assert "words=30000" in told[2]["remedy"]
     assert told[0]["disk"] == 4 * 4 * 800_000_000
+
+
+@pytest.mark.parametrize(
+    ("rule", "counts", "skipped", "rows"),
+    [
+        ("all", {"clicks": 7, "pairs": 5}, {}, 7),
+        ("all", {"impressions": 9, "clicks": 7}, {"row_of_slate_without_click": 4}, 9),
+        ("all", {"pairs": 5}, {}, 5),
+        ("weighted", {"impressions": 9}, {"row_of_slate_without_click": 4}, 13),
+        ("weighted", {"impressions": 9}, {}, 9),
+    ],
+)
+def test_rows_of_slates_without_a_click_count_where_they_are_read(rule, counts, skipped, rows):
+    artefact = SimpleNamespace(configuration={"clicks": rule}, counts=counts, skipped=skipped)
+    assert counted_rows(SimpleNamespace(artefact=artefact)) == rows

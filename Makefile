@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # A file of tests is of one worker, and the longest begin (tests/conftest.py).
 PYTEST := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
-KERNELS := tests/kernels tests/guests/clickthrough/test_topics.py tests/guests/clickthrough/test_logistic.py
+KERNELS := tests/kernels tests/guests/clickthrough/test_topics.py tests/guests/clickthrough/test_logistic.py tests/guests/reranking/test_ranknet.py
 
 # Kernels as Python are tested while the workers load; what that prints comes last.
 test: .venv/.stamp

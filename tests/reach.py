@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / ".cache/reach"
-KERNELS = "tests/kernels"
 
 seconds: Counter[str] = Counter()
 
@@ -68,7 +68,9 @@ def parts() -> dict[str, list[str]]:
     folders = {test.relative_to(ROOT).parts[1] for test in (ROOT / "tests").glob("*/**/test_*.py")}
     single = [test.relative_to(ROOT).as_posix() for test in (ROOT / "tests").glob("test_*.py")]
     by_folder = {folder: [f"tests/{folder}"] for folder in sorted(folders)}
-    return {"as_python": [KERNELS], **by_folder, "single": sorted(single), "examples": ["ssi_core"]}
+    rules = (ROOT / "Makefile").read_text(encoding="utf-8")
+    kernels = re.findall(r"^KERNELS := (.*)$", rules, re.MULTILINE)[0].split()
+    return {"as_python": kernels, **by_folder, "single": sorted(single), "examples": ["ssi_core"]}
 
 
 def measure(part: str, tests: list[str]) -> None:

@@ -92,6 +92,11 @@ def digits(name: str, number: float, *, like: float) -> str:
     """Write a number of a measure with as many decimals as its value ``like`` has.
 
     They are three, or two of a rank loss in per cent, and four of one that is tiny.
+
+    >>> digits("map", 0.25, like=0.0), digits("rank_loss", 0.00012, like=0.5)
+    ('0.250', '0.01')
+    >>> digits("rank_loss", 0.00012, like=0.00049), digits("rank_loss", 0.00012, like=0.0005)
+    ('0.0120', '0.01')
     """
     if name not in PERCENT:
         return f"{number:.3f}"

@@ -20,6 +20,8 @@ def wording_of(text: str) -> str | None:
 
     >>> wording_of("  The Ｍoon\nlanding "), wording_of("↑")
     ('the moon landing', '')
+    >>> len(wording_of("x" * 200) or ""), wording_of("x" * 201)
+    (200, None)
     """
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     words = " ".join(plain.lower().split())

@@ -5,9 +5,11 @@ import gzip
 
 import pytest
 
-from ssi_core.corpus import inputs, tree
-from ssi_core.corpus.language import guess_language
+from ssi_core.corpus import inputs, packed, tree
+from ssi_core.corpus.language import _is_unsplit, guess_language
+from ssi_core.corpus.tables import json_rows
 from ssi_core.corpus.tables.form import written_as
+from ssi_core.corpus.web import folder, front_matter
 from ssi_core.types import BadInput
 
 THAI, HINDI, HAN, KANA, HANGUL, GREEK, RUSSIAN = "กक自の가αж"
@@ -102,14 +104,14 @@ def refused(read, *given, **how):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("packed", [bytes, gzip.compress, bz2.compress])
-def test_as_many_bytes_as_may_be_are_read_and_one_more_is_refused(tmp_path, packed):
+@pytest.mark.parametrize("packing", [bytes, gzip.compress, bz2.compress])
+def test_as_many_bytes_as_may_be_are_read_and_one_more_is_refused(tmp_path, packing):
     path, content = tmp_path / "a", b"x" * 2049
-    path.write_bytes(packed(content))
+    path.write_bytes(packing(content))
     assert inputs.read_input(path, most=2049) == content
     said = refused(inputs.read_input, path, most=2048)
     assert said == f"{path}: it has more than 2 KiB. Give a smaller file."
-    assert inputs.unpack(packed(content), "a.tar: b", most=2049) == content
+    assert inputs.unpack(packing(content), "a.tar: b", most=2049) == content
 
 
 def test_a_member_that_unpacks_to_more_than_it_may_is_refused():
@@ -141,6 +143,18 @@ def test_a_line_of_as_many_bytes_as_may_be_is_a_line(tmp_path, monkeypatch):
     path.write_bytes(b"x" + whole)
     said = refused(lambda: list(inputs.text_lines(path)))
     assert said == f"{path}: a line has more than 2 KiB. Restore the file."
+
+
+def test_the_most_that_is_read_at_once_is_what_the_pages_say():
+    sizes = {inputs.LARGEST_LINE: 16, inputs.LARGEST_WHOLE: 256, json_rows.LARGEST_ARRAY: 256}
+    sizes |= {folder.LARGEST: 8, packed.XZ_MEMORY: 256}
+    assert all(size == mebibytes << 20 for size, mebibytes in sizes.items())
+    assert front_matter.LARGEST == 64 << 10
+
+
+@pytest.mark.parametrize(("letters", "unsplit"), [(3, False), (4, True)])
+def test_a_text_is_not_split_if_its_script_has_three_times_as_many_words(letters, unsplit):
+    assert _is_unsplit("\u6771" * letters, "en") is unsplit
 
 
 def test_a_text_has_plain_line_ends_and_no_mark(tmp_path):

@@ -59,7 +59,9 @@ def test_tabs_divide_a_csv_file_and_lines_of_json_are_of_any_of_these_encodings(
 
 def test_links_queries_and_judgements_are_read_by_the_same_reader(tmp_path):
     path = written(tmp_path / "a.csv", ";", "latin-1")
-    (tmp_path / "links.csv").write_text("from;to;anchor\n1;2;große Stadt\n", encoding="utf-16")
+    (tmp_path / "links.csv").write_text(
+        "from;to;when;anchor\n1;2;now;große Stadt\n", encoding="utf-16"
+    )
     made = ingest("table", [path], tmp_path / "out", links=[tmp_path / "links.csv"])
     links = open_collection(made.path).frame("relations/anchor")
     assert links.select("source", "target", "text").rows() == [("1", "2", "große stadt")]

@@ -76,6 +76,8 @@ def test_more_dimensions_and_both_parts_of_a_mixture_cost_more(task_dir):
     assert memory(Lsi(dimensions=10)) < memory(LsiMixture(dimensions=10))
     parts = ({"model": "tfidf"}, {"model": "lsi", "dimensions": 10})
     assert memory(Lsi(dimensions=10)) < memory(Mixture(parts=parts))
+    few, many = (memory(Softmax(dimensions=8, batch=batch)) for batch in (2000, 4000))
+    assert many - few == 4 * (4000 * (4 * 4000 + 8 * 8) - 2000 * (4 * 2000 + 8 * 8))
 
 
 def said_of(row, task):

@@ -1,5 +1,7 @@
 """The rounds of a choice, with results of trials that are drawn."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,21 @@ def test_what_is_begun_ahead_is_a_part_of_a_later_step(task, seed):
 
 def test_some_choice_begins_ahead(task):
     assert any(steps.ahead for seed in range(30) for steps, _ in asked(task, seed)[0])
+
+
+def shown(task, seed):
+    """Yield the steps that are asked for as lines: their training, and what it has drawn."""
+    history, finalists = asked(task, seed)
+    for steps, _ in history:
+        now = [f"{step.number}:{step.before}-{step.triples}" for step in steps.now]
+        ahead = [f"ahead {step.number}:{step.before}-{step.triples}" for step in steps.ahead]
+        first = steps.now[0]
+        begun = [] if first.start is None else [f"from {first.start.number} {first.settings}"]
+        yield " ".join([f"round {first.round}:", *now, *ahead, *begun])
+    yield f"finalists {[step.number for step in finalists]}"
+
+
+def test_the_steps_of_a_choice_are_those_of_the_file(task):
+    """Nothing but numbers decides them: what is begun, how far it goes, what ends without WARP."""
+    kept = Path(__file__).with_name("rounds.txt").read_text(encoding="utf-8").splitlines()
+    assert [line for seed in (1, 3) for line in shown(task, seed)] == kept

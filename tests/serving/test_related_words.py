@@ -86,9 +86,10 @@ def test_examples_are_titles_that_the_model_reads_the_most_linked_first(tmp_path
 
 def test_examples_begin_with_what_links_name_in_most_words(monkeypatch):
     class Linked(list):
-        titles = ("Car", "Boat (ship)", "Bird", "A title of more than three words")
-        passages = tuple(SimpleNamespace(anchors=words) for words in ("a", "a\nb\nc", "a\nb", "a"))
+        titles = ("Car", "Boat (ship)", "Bird", "x" * 31, "x" * 30, "Three words here", "4 " * 4)
+        anchors = ("a", "a\nb\nc", "a\nb", *["a"] * 4)
+        passages = tuple(SimpleNamespace(anchors=words) for words in anchors)
 
     monkeypatch.setattr(examples_module, "known", lambda queries: [True] * len(queries))
-    asked = SimpleNamespace(index=Linked(range(4)), queries=lambda titles: titles)
-    assert examples(asked) == ["Boat", "Bird", "Car"]
+    asked = SimpleNamespace(index=Linked(range(7)), queries=lambda titles: titles)
+    assert examples(asked) == ["Boat", "Bird", "Car", "x" * 30, "Three words here"]

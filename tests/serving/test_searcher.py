@@ -154,7 +154,7 @@ def test_a_search_that_does_not_fit_the_memory_is_refused(tmp_path, monkeypatch)
     used = views("raw")
     fitted = FittedModel(TfIdf("raw"), {}, used, used)
     monkeypatch.setenv("SSI_MEMORY", "100")
-    with pytest.raises(Refused, match=r"^search takes about .* make the index without words"):
+    with pytest.raises(Refused, match=r"^search takes about 228 B .* make the index without words"):
         searcher_of(fitted, tmp_path)
 
 

@@ -184,7 +184,7 @@ def test_a_draw_is_a_subset_of_its_row(seed, words):
 
 def test_draws_that_do_not_fit_are_refused(corpus_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("SSI_MEMORY", "200M")
-    with pytest.raises(Refused, match=r"keyword queries takes about .*--query-draws"):
+    with pytest.raises(Refused, match=r"keyword queries takes about 55 GB .*--query-draws"):
         build_task(corpus_dir, tmp_path / "task", queries=f"words:{WORDS}", query_draws=1_000_000)
 
 

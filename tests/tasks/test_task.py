@@ -124,6 +124,14 @@ def test_every_word_can_be_taken(corpus_dir, tmp_path, task):
     assert list(words) == list(task.queries.views["counts"].words)
 
 
+def test_a_view_that_weighs_queries_otherwise_has_a_matrix_of_each_side(corpus_dir, tmp_path):
+    build_task(corpus_dir, tmp_path / "task", views=("counts", "bm25"))
+    task = open_task(tmp_path / "task")
+    query, document = (side.matrix("bm25") for side in (task.queries, task.documents))
+    assert query.nnz == document.nnz > 0
+    assert not np.array_equal(query.data, document.data)
+
+
 def test_documents_on_two_sides_have_no_training_link(by_document, corpus_dir):
     sides = side_of_documents(by_document.queries.titles, seed=0)
     for pairs, query, document in (

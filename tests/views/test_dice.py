@@ -70,6 +70,12 @@ def test_a_frequent_word_matches_itself_best(seed, frequent):
     assert (found.values[there, 0] == 1).all()
 
 
+@pytest.mark.parametrize("few", [{"k": 0, "frequent": 1}, {"k": 1, "frequent": 0}])
+def test_a_match_is_of_one_word_at_least(few):
+    with pytest.raises(ValueError, match=f"k={few['k']}, frequent={few['frequent']}; expected at"):
+        dice(matrix(np.random.default_rng(0), 3, 4), few["frequent"], few["k"])
+
+
 def test_equals_the_product_of_scipy():
     rng = np.random.default_rng(3)
     words = matrix(rng, 300, 500, 0.05)

@@ -13,7 +13,6 @@ from ssi_core.guests.reranking.adarank import AdaRank
 from ssi_core.guests.reranking.base import Preferences
 from ssi_core.guests.reranking.coordinate_ascent import STEPS, Climb, CoordinateAscent
 from ssi_core.guests.reranking.kernels.rankboost import best_threshold
-from ssi_core.guests.reranking.kernels.ranknet import ranknet_list
 from ssi_core.guests.reranking.lambdamart import LambdaMart
 from ssi_core.guests.reranking.measures import means, per_query
 from ssi_core.guests.reranking.rankboost import RankBoost
@@ -123,51 +122,6 @@ def test_a_directory_that_was_changed_or_is_no_reranker_is_refused(sides, tmp_pa
         load_reranker(tmp_path)
     with pytest.raises(Refused, match="left alone"):
         fitted.save(tmp_path)
-
-
-def net(rng, units, features):
-    return rng.normal(size=(units, features)), rng.normal(size=units), rng.normal(size=units)
-
-
-def loss_of(features, pairs, weights, shift, output):
-    """Cross entropy of all pairs of a list, by its definition."""
-    active = 1 / (1 + np.exp(-(features.values @ weights.T + shift)))
-    scores = active @ output
-    return sum(
-        float(np.log1p(np.exp(scores[j] - scores[i])))
-        for i, j in zip(pairs.better, pairs.worse, strict=True)
-    )
-
-
-def test_the_gradient_of_ranknet_is_that_of_finite_differences():
-    features, rng = made.pairs([9], seed=4), np.random.default_rng(5)
-    pairs = Preferences.of(features)
-    parts = net(rng, 3, 4)
-    gradient = [np.zeros_like(part) for part in parts]
-    room = np.empty((9, 3)), np.empty(9), np.empty(9)
-    loss = ranknet_list(features.values, 0, 9, pairs.better, pairs.worse, *parts, *room, *gradient)
-    assert loss == pytest.approx(loss_of(features, pairs, *parts))
-    step = 1e-6
-    for part, slope in zip(parts, gradient, strict=True):
-        for offset in np.ndindex(part.shape):
-            value = part[offset]
-            part[offset] = value + step
-            above = loss_of(features, pairs, *parts)
-            part[offset] = value - step
-            below = loss_of(features, pairs, *parts)
-            part[offset] = value
-            assert slope[offset] == pytest.approx((above - below) / (2 * step), rel=1e-5, abs=1e-7)
-
-
-def test_ranknet_stays_finite_on_scores_that_are_far_apart():
-    features, pairs = made.of([[(0, 1e5), (1, -1e5)]]), None
-    pairs = Preferences.of(features)
-    parts = np.array([[5.0]]), np.zeros(1), np.array([1e5])
-    gradient = [np.zeros_like(part) for part in parts]
-    room = np.empty((2, 1)), np.empty(2), np.empty(2)
-    loss = ranknet_list(features.values, 0, 2, pairs.better, pairs.worse, *parts, *room, *gradient)
-    assert loss == pytest.approx(1e5)
-    assert all(np.isfinite(part).all() for part in gradient)
 
 
 def in_the_middle(seed):

@@ -27,7 +27,7 @@ from ssi_core.errors import chain_of
 from tests.flows.conftest import TINY
 from tests.flows.project import make
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 

@@ -319,8 +319,8 @@ MODELS = (
     _model("a score of no known word", nothing, "xyzzy", "explain model xyzzy 'Page 3'"),
     _model("a document that is not there", nothing, "'Nowhere'", "explain model car Nowhere"),
     Case("Models", "a query without a known word", "search model xyzzy", nothing, DONE,
-         "none of the query's words"),
-    Case("Models", "an empty query", "search model ''", nothing, DONE, "none of the query's words"),
+         "no word that the model knows"),
+    Case("Models", "an empty query", "search model ''", nothing, DONE, "no word that the model knows"),
 )  # fmt: skip
 
 # --- tables ---

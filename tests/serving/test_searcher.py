@@ -85,7 +85,7 @@ def test_a_query_without_a_known_word_says_so(fitted, tmp_path):
     for query in ("", "unheard of", "???", "\x00\ud800"):
         unknown, known = searcher.search([query, "car"])
         assert unknown.hits == ()
-        assert "none of the query's words" in unknown.reason
+        assert "no word that the model knows" in unknown.reason
         assert known.hits
         assert known.reason is None
 

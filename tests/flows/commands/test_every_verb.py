@@ -213,7 +213,7 @@ def test_search_gives_id_title_score_best_first(ssi, project):
 def test_search_for_nothing_known_says_why(ssi, project):
     code, found, _ = ssi("search", project / "model", "xyzzy")
     assert (code, found["results"]) == (0, [])
-    assert "none of the query's words" in found["reason"]
+    assert "no word that the model knows" in found["reason"]
     assert "Check the spelling" not in found["reason"]
 
 

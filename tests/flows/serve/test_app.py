@@ -59,7 +59,7 @@ def test_it_finds_what_the_searcher_finds(client, models, role, name):
 def test_it_says_why_nothing_is_found(client):
     found = client.get("/search", params={"q": "unheard"}).json()
     assert found["results"] == []
-    assert "none of the query's words" in found["reason"]
+    assert "no word that the model knows" in found["reason"]
 
 
 def test_it_names_words_that_no_text_has(client):

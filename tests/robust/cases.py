@@ -320,7 +320,8 @@ MODELS = (
     _model("a document that is not there", nothing, "'Nowhere'", "explain model car Nowhere"),
     Case("Models", "a query without a known word", "search model xyzzy", nothing, DONE,
          "no word that the model knows"),
-    Case("Models", "an empty query", "search model ''", nothing, DONE, "no word that the model knows"),
+    Case("Models", "an empty query", "search model ''", nothing, DONE,
+         "no word that the model knows"),
 )  # fmt: skip
 
 # --- tables ---

@@ -102,8 +102,8 @@ def fit(given: FitSettings) -> Outcome:
 
     TRAIN is a file, or a folder of train.txt and vali.txt; where it has a test.txt, the ranker is
     measured on it. With --models TRAIN is a task of 'ssi data features': each model is trained on
-    it ("ssi" has the defaults of ssi.SSI, others theirs; it reads whole texts where the task has no
-    view sublinear:50@30000), the first one ranks, and the ranker learns the order of its first
+    it ("ssi" has the defaults of ssi.SSI, others theirs; where the task lacks a view that it reads,
+    it reads raw counts), the first one ranks, and the ranker learns the order of its first
     --depth documents from the scores of all. MODEL then holds the whole, and an index of the
     documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the first model is
     measured over all candidates of the test queries.

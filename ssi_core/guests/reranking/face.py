@@ -37,8 +37,8 @@ def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model,
     names : sequence of str
         Names of models, or "ssi".
     task : Task, optional
-        The task to train them on. Where it has no view of the heaviest words of a text, as one of
-        ``ssi data features`` without ``--views``, "ssi" reads whole texts; this is logged.
+        The task to train them on. Where it lacks a view that `SSI` reads, as one of ``ssi data
+        features`` without ``--views``, "ssi" reads the view raw; this is logged.
 
     Raises
     ------
@@ -56,12 +56,12 @@ def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model,
 
 
 def _ssi_on(task: Task | None) -> Model:
-    model = SSI()
-    if task is not None and model.view not in task.data.documents.views:
-        whole = model.diagonal_view
-        logger.warning("task %s has no view %s; ssi reads %s", task.path, model.view, whole)
-        model = SSI(view=whole)
-    return model.ranker()
+    model = SSI().ranker()
+    if task is not None and (lacking := model.views() - {*task.data.documents.views}):
+        names = ", ".join(sorted(lacking))
+        logger.warning("task %s has no view %s; ssi reads raw", task.path, names)
+        model = SSI(view="raw", diagonal_view="raw").ranker()
+    return model
 
 
 def gain(model: Estimator, task: Task, *, threads: int = 1) -> Comparison:

@@ -105,7 +105,8 @@ class Task:
             Size of the vocabulary: a number of the most frequent words, or all of them.
         views : sequence of str, optional
             Weightings of words that models read: counts, raw, sublinear, binary; ``raw:100`` keeps
-            the 100 heaviest words of a text, ``raw@30000`` the 30,000 most frequent of all.
+            the 100 heaviest words of a text, ``raw@30000`` the 30,000 most frequent of all;
+            ``raw-sublinear`` weighs documents by raw counts and queries by sublinear ones.
         fields : sequence of str, optional
             What is read of a document: "text", "title", "headings", "url" (the words of its
             address) and "anchors" (the words of links that lead to it, which only BM25F reads). By

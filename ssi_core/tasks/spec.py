@@ -113,8 +113,9 @@ class TaskSpec(BaseModel):
         default=(COUNTS, "raw", "sublinear"),
         min_length=1,
         description="Weightings of words: counts, raw, sublinear, binary; raw:100 keeps the 100 "
-        "heaviest words of a text, raw@30000 the 30,000 most frequent of all; bm25 and lm (a "
-        "language model) weigh queries differently from documents; cfh:k=5,words=30000,ngrams=1 "
+        "heaviest words of a text, raw@30000 the 30,000 most frequent of all; raw-sublinear weighs "
+        "documents by raw counts and queries by sublinear ones, bm25 and lm (a language model) "
+        "weigh them differently, too; cfh:k=5,words=30000,ngrams=1 "
         "hashes the words beyond 30,000. For translations: dictionary.raw reads queries "
         "translated word by word, translated.raw those that are given, untitled.raw those "
         "without titles",

@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import json
 import os
 import shutil
 import sys
@@ -295,3 +296,16 @@ def terminal(monkeypatch):
         return there
 
     return make
+
+
+@pytest.fixture
+def call(capsys):
+    """``ssi fit`` with words: its exit code, and what it says as JSON."""
+    from ssi_core.command.library import library
+    from ssi_core.command.verb import run
+
+    def called(*words):
+        code = run(library, ["fit", *map(str, words), "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return called

@@ -3,8 +3,10 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from benchmarks import expect, goals
@@ -72,3 +74,34 @@ def test_a_difference_is_that_of_the_same_queries():
     found = goals._difference("auto", "SSI()", values)
     assert (found["mean"], found["se"]) == (pytest.approx(0.1), pytest.approx(0, abs=1e-9))
     assert goals._difference("auto", "auto", values)["p"] == 1.0
+
+
+class Made:
+    """A model whose fit on a fold is told by the fold alone."""
+
+    def __init__(self, row):
+        self.model = self.row = row
+
+    def fit(self, fold, rng):
+        self.fold = fold
+        return self
+
+
+def test_folds_are_measured_on_the_queries_of_all_of_them(monkeypatch):
+    folds = [SimpleNamespace(train=[0] * 4, valid=[0] * 2, values=[0.2, 0.4, 0.6])]
+    folds.append(SimpleNamespace(train=[0] * 8, valid=[0] * 4, values=[1.0]))
+
+    def evaluate(fit, fold, **_):
+        assert fit.fold is fold
+        gain = 0.1 * (fit.row == "auto")
+        values = pl.DataFrame({"map": [value + gain for value in fold.values]})
+        return SimpleNamespace(per_query=values, means={"rank_loss": fold.values[0]})
+
+    monkeypatch.setattr(goals, "model_of", lambda row, task: Made(row))
+    monkeypatch.setattr(goals, "evaluate", evaluate)
+    monkeypatch.setattr(goals, "title", str)
+    found = goals.measured("a", "judgement", folds, 2)
+    assert (found["pairs"], found["valid_pairs"], found["test_queries"]) == (6, 3, 4)
+    assert found["rows"]["SSI()"]["mean"] == pytest.approx(2.2 / 4)
+    assert found["rows"]["SSI()"]["rank_loss"] == pytest.approx(0.6)
+    assert found["differences"][1]["mean"] == pytest.approx(0.1)

@@ -1,4 +1,3 @@
-import json
 import os
 
 import pytest
@@ -12,16 +11,3 @@ def own_root(few_settings, tmp_path, monkeypatch):
             monkeypatch.delenv(name)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path / "root"))
     return tmp_path / "root"
-
-
-@pytest.fixture
-def call(capsys):
-    """``ssi fit`` with words: its exit code, and what it says as JSON."""
-    from ssi_core.command.library import library
-    from ssi_core.command.verb import run
-
-    def called(*words):
-        code = run(library, ["fit", *map(str, words), "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    return called

@@ -243,7 +243,7 @@ def _of_words(
         first = {"model": words.model.name, **vars(words.model)}
         feedback = Rm3.tuned(parts=(first,), measure=measure).behind(task, words, options)
         yield feedback, halves.mean_unlearned(feedback)
-    if task.same:
+    else:
         links = InDegree().learn(task, rng, options)
         cosine = max(cosines, key=halves.mean_unlearned)
         asked = of_text.learn(task, rng, options) if with_fields else words

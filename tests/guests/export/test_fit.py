@@ -1,7 +1,5 @@
 """``ssi fit --export``: what it writes is what the export of the index in Python writes."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -15,15 +13,6 @@ from ssi_core.serving.searcher import open_searcher
 from tests.sources import needs_logs
 
 pytestmark = pytest.mark.trains
-
-
-@pytest.fixture
-def call(capsys):
-    def called(*words):
-        code = run(library, ["fit", *map(str, words), "--json"])
-        return code, json.loads(capsys.readouterr().out)
-
-    return called
 
 
 @pytest.fixture(scope="module")

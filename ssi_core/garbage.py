@@ -39,8 +39,8 @@ class Garbage:
         self._before = system.memory()
 
     def collect(self) -> None:
-        """Look for garbage, and give its memory back, where the process has grown by much."""
+        """Give free memory back; look for garbage first, where the process has grown by much."""
         now = system.memory()
         if now is None or self._before is None or now - self._before > _MUCH:
             gc.collect()
-            system.give_back()
+        system.give_back()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr
 
 from ssi_core.guests.off_policy.click_log import ClickLog
 from ssi_core.types import Float64, Int64
@@ -82,7 +82,7 @@ def documents_above(log: ClickLog) -> Above:
     error = float(np.sqrt(np.sum(of_session**2)))
     used = int(np.count_nonzero(attracted))
     z = float(products.sum() / error) if error > 0 else 0.0
-    return Above(z, float(2 * stats.norm.sf(abs(z))), used)
+    return Above(z, float(2 * ndtr(-abs(z))), used)
 
 
 def _numbered(log: ClickLog) -> tuple[Int64, Int64, Int64]:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import store, types
-from ssi_core.collection import TRANSLATION, open_collection
+from ssi_core.collection import open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
 from ssi_core.face.frames import Texts
@@ -22,7 +22,14 @@ from ssi_core.root import user_path
 from ssi_core.store import Artefact
 from ssi_core.strict import named
 from ssi_core.tasks.build import build_task
-from ssi_core.tasks.kinds import TITLES, Relevant, Split, only_relevant
+from ssi_core.tasks.kinds import (
+    LINK_OF_TRANSLATION,
+    TITLES,
+    TRANSLATION,
+    Relevant,
+    Split,
+    only_relevant,
+)
 from ssi_core.tasks.spec import spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
@@ -137,18 +144,18 @@ class Task:
             raise TypeError(f"{documents.path}: it is a Task already: fit(task)")
         docs = documents if isinstance(documents, Documents) else read(documents)
         kind = relevant or only_relevant(open_collection(docs.path))
-        every = (TEXT,) if kind.startswith(TRANSLATION) else FIELDS
+        every = (TEXT,) if kind in (TRANSLATION, LINK_OF_TRANSLATION) else FIELDS
         spec = spec_of(
             relevant=kind,
             queries=queries,
-            fields=tuple(every if fields is None else fields),
+            fields=every if fields is None else fields,
             split=split,
             words=words,
-            views=tuple(views),
+            views=views,
             stems=stems,
             pool=pool,
             split_seed=split_seed,
-            auxiliary=tuple(auxiliary),
+            auxiliary=auxiliary,
             ranked=ranked,
         )
         with progress.shown("task") as on_progress:

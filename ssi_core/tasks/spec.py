@@ -6,7 +6,7 @@ means nothing is refused here, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -190,14 +190,14 @@ class TaskSpec(BaseModel):
         if filled.get("pool") is None:
             filled["pool"] = 0 if relevant in (JUDGEMENT, ANCHOR, SELF) else DRAWN
         views = filled.get("views", cls.model_fields["views"].default)
-        if not isinstance(views, str) and all(isinstance(name, str) for name in views):
+        if _has_names(views):
             names = {str(parse_view(name)) for name in views} - {COUNTS, SHORT}
             filled["views"] = (COUNTS, *sorted(names))
         fields = filled.get("fields", ())
-        if not isinstance(fields, str) and set(fields) <= set(FIELDS):
+        if _has_names(fields) and set(fields) <= set(FIELDS):
             filled["fields"] = tuple(name for name in FIELDS if name in fields) or (TEXT,)
         auxiliary = filled.get("auxiliary", ())
-        if not isinstance(auxiliary, str) and all(isinstance(name, str) for name in auxiliary):
+        if _has_names(auxiliary):
             filled["auxiliary"] = tuple(sorted(set(auxiliary)))
         return filled
 
@@ -372,6 +372,13 @@ class TaskSpec(BaseModel):
         same = (self.split_seed, self.pool) == (other.split_seed, other.pool)
         alone = [one.model_copy(update={"auxiliary": ()}) for one in (self, other)]
         return alone[0] == alone[1] or (shared and same)
+
+
+def _has_names(values: object) -> bool:
+    """Tell whether a value is a list of texts."""
+    if isinstance(values, str) or not isinstance(values, Collection):
+        return False
+    return all(isinstance(name, str) for name in values)
 
 
 def spec_of(**fields: Any) -> TaskSpec:

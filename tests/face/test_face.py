@@ -58,6 +58,10 @@ def test_a_task_opens_again(task):
         ({"relevant": "clicks"}, "relevant='clicks': expected 'link'"),
         ({"split": "queries"}, "split='queries' with relevant='link': expected 'pairs' or 'doc"),
         ({"queries": "words:many"}, "queries='words:many' with relevant='link': expected 'doc"),
+        ({"relevant": 5}, "relevant=5: expected 'link'"),
+        ({"views": "raw"}, "views='raw': expected a list"),
+        ({"fields": 5}, "fields=5: expected a list"),
+        ({"auxiliary": None}, "auxiliary: expected a list"),
     ],
 )
 def test_a_setting_that_is_none_is_refused(docs, settings, message):

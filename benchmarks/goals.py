@@ -2,11 +2,12 @@
 
     python -m benchmarks.goals LABEL=DATA,DATA,...:KIND ... [--pairs 600 3000] --out goals.json
 
-DATA is what `ssi.read` takes, KIND a kind of query; several are the folds of a publisher. Each set
-is measured on its test side, judged queries in all folds, with all of its training pairs and with
-shares of them (`benchmarks.expect.share_of`); pairs and costs are then those of a fold. The three
-models are compared query by query, each query the mean over the seeds; p is that of paired
-randomisation, after Holm over all sets. ``docs/auto.md`` shows the table and the lines below it.
+DATA is what `ssi.read` takes, KIND a kind of query, or "click+judged", where clicks teach and
+judged queries test; several DATA are the folds of a publisher. Each set is measured on its test
+side, judged queries in all folds, with all of its training pairs and with shares of them
+(`benchmarks.expect.share_of`); pairs and costs are then those of a fold. The three models are
+compared query by query, each query the mean over the seeds; p is that of paired randomisation,
+after Holm over all sets. ``docs/auto.md`` shows the table and the lines below it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ COMPARED = (
     ("auto", "SSI()"),
     ("SSI()", "SSI(lsi_weight=0)"),
 )
+_JUDGED: Any = {"relevant": "click", "ranked": "judged"}
 _LEVEL = 0.05
 
 
@@ -174,7 +176,8 @@ def main() -> None:
     known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     for label, place in (one.split("=", 1) for one in given.tasks):
         data, kind = place.rsplit(":", 1)
-        tasks = [ssi.Task.of(ssi.read(one), **fields_of(kind)) for one in data.split(",")]
+        asked = _JUDGED if kind == "click+judged" else fields_of(kind)
+        tasks = [ssi.Task.of(ssi.read(one), **asked) for one in data.split(",")]
         whole = [division for task in tasks for division in task.divisions]
         for pairs in [*(n for n in given.pairs if n < len(whole[0].train)), None]:
             folds = [expect.share_of(division, pairs) for division in whole]

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.bounds import measure_key
 from ssi_core.evaluation.candidates import Lists
 from ssi_core.kernels.ranking.metrics import rank_relevant
 from ssi_core.registry import Registry
-from ssi_core.strict import meant
+from ssi_core.strict import meant, measure_key
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64
 
 

@@ -128,7 +128,7 @@ class Estimator:
         ranker = self.ranker()
         task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
-        path = user_path(checkpoint)
+        path = None if checkpoint is None else user_path(checkpoint)
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
         with limited(threads), progress.shown("fit") as on_progress:

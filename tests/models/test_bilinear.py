@@ -23,8 +23,8 @@ from ssi_core.training import sgd
 from ssi_core.training.descend import Diverged
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from tests.scores import all_scores
 from tests.seals import reseal
 from tests.training.as_well import assert_two_threads_learn_as_well

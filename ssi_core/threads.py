@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")
 
@@ -70,3 +75,11 @@ def limited(n: int) -> Iterator[None]:
             yield
     finally:
         numba.set_num_threads(before)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Return the controls of BLAS: numpy has loaded its own, and to look for it takes 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -8,8 +8,7 @@ import numpy as np
 
 from ssi_core.evaluation.candidates import Candidates, Side
 from ssi_core.evaluation.measures import Ranks, count
-from ssi_core.scoring.inner import COLUMNS_BYTES
-from ssi_core.scoring.scorer import Scorer
+from ssi_core.scoring.scorer import COLUMNS_BYTES, Scorer
 from ssi_core.scoring.vectors import Several, Vectors
 from ssi_core.types import Float32, Int32, Task
 

@@ -64,7 +64,7 @@ class Vectors:
     sparse : CSR float32 (n, columns) or None
         Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
-        C order, or None; of an index it may be float16 (`scoring.exhaustive`).
+        C order, or None; of an index it may be float16 (`scoring.half`).
     """
 
     sparse: TextMatrix | None = None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.evaluation.candidates import Lists
-from ssi_core.kernels.ranking.metrics import rank_relevant
+from ssi_core.kernels.ranking.scores import rank_relevant
 from ssi_core.registry import Registry
 from ssi_core.strict import meant, measure_key
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64

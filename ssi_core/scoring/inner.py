@@ -18,9 +18,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.kernels.ranking.best import (
+    add_pairs,
+    best_again,
+    best_one_by_one,
+    best_together,
+    top_k,
+)
 from ssi_core.kernels.ranking.candidates import best_by_words
-from ssi_core.kernels.ranking.exhaustive import best_one_by_one, best_together
-from ssi_core.kernels.ranking.scores import add_frequent, add_pairs, add_sparse, best_again, top_k
+from ssi_core.kernels.ranking.scores import add_frequent, add_sparse
 from ssi_core.kernels.ranking.tiles import LANES, ROWS
 from ssi_core.kernels.sparse import Csr, csr, read_only
 from ssi_core.kernels.vectors import converts_float16
@@ -125,7 +131,7 @@ class InnerProducts(Formula[Inner]):
             assert queries.sparse is not None
             some = queries.sparse[part] if queries.projection is None else _met(queries, part)
             scratch[1][:] = 0
-            best_by_words(*csr(some), *postings, near, rows[part], scores[part], *scratch)
+            best_by_words(csr(some), postings, near, rows[part], scores[part], *scratch)
 
     def pairs(self, queries: Inner, query_row: Int32, document_row: Int32) -> Float32:
         """Return the scores of pairs, float32 (n,)."""
@@ -168,19 +174,19 @@ def _adder(queries: Inner, ready: Ready, scores: Float32) -> Callable[[int, int]
     if queries.projection is None:
         query = csr(words)
         if len(queries) < _MANY or not words.has_sorted_indices:
-            return lambda first, last: add_sparse(*query, *postings, 0, first, last, scores)
+            return lambda first, last: add_sparse(query, postings, 0, first, last, scores)
         columns = ready.frequent
 
         def add_all(first: int, last: int) -> None:
-            add_frequent(*query, columns, first, last, scores)
-            add_sparse(*query, *postings, columns.shape[1], first, last, scores)
+            add_frequent(query, columns, first, last, scores)
+            add_sparse(query, postings, columns.shape[1], first, last, scores)
 
         return add_all
 
     def add(first: int, last: int) -> None:
         for rows in _few(queries, first, last):
             met = _met(queries, rows)
-            add_sparse(*csr(met), *postings, 0, 0, met.shape[0], scores[rows])
+            add_sparse(csr(met), postings, 0, 0, met.shape[0], scores[rows])
 
     return add
 
@@ -199,7 +205,7 @@ def _add_pairs(
 
     def add(first: int, last: int) -> None:
         scratch = np.zeros(width, np.float32)
-        add_pairs(*query, *document, *rows, first, last, scratch, scores)
+        add_pairs(query, document, *rows, first, last, scratch, scores)
 
     in_parts(add, len(scores), threads)
 
@@ -250,7 +256,7 @@ def best_of_all(
     Returns
     -------
     int32 and float32 (m, k)
-        As `kernels.ranking.exhaustive.best_one_by_one` writes them.
+        As `kernels.ranking.best.best_one_by_one` writes them.
     """
     if words is None or postings is None:
         assert queries is not None

@@ -10,7 +10,7 @@ import polars as pl
 
 from ssi_core.collection import CLICK
 from ssi_core.evaluation.ranking import blocks
-from ssi_core.kernels.ranking.scores import top_k
+from ssi_core.kernels.ranking.best import top_k
 from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Vectors, refuse_nan

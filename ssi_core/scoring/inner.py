@@ -30,9 +30,9 @@ from ssi_core.kernels.ranking.scores import add_frequent, add_sparse
 from ssi_core.kernels.ranking.tiles import LANES, ROWS
 from ssi_core.kernels.sparse import Csr, csr, read_only
 from ssi_core.kernels.vectors import converts_float16
+from ssi_core.resources import blas
 from ssi_core.scoring.half import half_products
 from ssi_core.scoring.vectors import Inner, Vectors, wide
-from ssi_core.threads import blas
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
 
 if TYPE_CHECKING:

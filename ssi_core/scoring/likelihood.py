@@ -11,9 +11,9 @@ from scipy import sparse
 
 from ssi_core.kernels.ranking.best import add_likelihoods
 from ssi_core.kernels.sparse import csr, read_only
+from ssi_core.resources import blas
 from ssi_core.scoring.inner import Formula, in_parts
 from ssi_core.scoring.vectors import Likelihood, wide
-from ssi_core.threads import blas
 from ssi_core.types import Float32, Int32
 
 _BYTES = 64 << 20

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from functools import lru_cache
 from typing import overload
 
@@ -321,9 +320,10 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
 
 def _one_row(columns: Int32, counts: Int32, width: int) -> TextMatrix:
     order = columns.argsort()
-    row = copy(_no_word(width))
-    row.data, row.indices = counts[order].astype(np.float32), columns[order]
-    row.indptr = np.array([0, len(columns)], np.int32)
+    data, indptr = counts[order].astype(np.float32), np.array([0, len(columns)], np.int32)
+    # The constructor would check what is known, which takes as long as a short query.
+    row: TextMatrix = object.__new__(sparse.csr_array)
+    vars(row).update(vars(_no_word(width)), data=data, indices=columns[order], indptr=indptr)
     return row
 
 

@@ -28,10 +28,9 @@ from ssi_core.models.base import FittedModel, Model
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.latent.lsi import Lsi
 from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.serving.candidates import PartScores
+from ssi_core.serving.candidates import PartScores, SignCodes, write_signs
 from ssi_core.serving.ranked import Ranked, Scores, exactly
 from ssi_core.serving.searcher import texts_of
-from ssi_core.serving.signs import SignCodes, write_signs
 from ssi_core.tasks.build import build_task
 from ssi_core.tasks.task import open_task
 from ssi_core.types import Float32

@@ -21,7 +21,7 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
 from ssi_core.files import write_result
 from ssi_core.models import load_model
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.serving.searcher import model_in
 from ssi_core.tasks.other_data import texts_for
 from ssi_core.types import BadInput

@@ -27,10 +27,10 @@ from ssi_core.face.task import Task
 from ssi_core.guests.reranking.first_stage import feature_names
 from ssi_core.guests.reranking.reranked import Reranked
 from ssi_core.models.combined.parts import fitted_parts
+from ssi_core.resources import limited
 from ssi_core.scoring.two_stage import reorder
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.tasks.task import open_task
-from ssi_core.threads import limited
 
 MEASURES = ("map", "ndcg_at_10", "p_at_10")
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import ssi_core as ssi
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.files import write_result
 from ssi_core.models.base import FitOptions, fitted
 from ssi_core.models.bilinear.bilinear import Bilinear

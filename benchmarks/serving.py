@@ -33,9 +33,9 @@ from ssi_core.models.base import FittedModel
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.serving.index import build_index
 from ssi_core.types import Texts
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 
 _DOCUMENTS, _VOCABULARY, _LENGTH, _DIMENSIONS = 100_000, 30_000, 100, 100

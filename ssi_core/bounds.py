@@ -7,19 +7,11 @@ memory is asked later, where the size of the task is known.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 from pydantic import BeforeValidator, Field
 
-
-def measure_key(name: Any) -> Any:
-    """Return the key of a measure that is written as its heading; anything else as it is.
-
-    >>> measure_key("nDCG@10"), measure_key("MAP")
-    ('ndcg_at_10', 'map')
-    """
-    return name.lower().replace("@", "_at_") if isinstance(name, str) else name
-
+from ssi_core.strict import measure_key
 
 Rate: TypeAlias = Annotated[float, Field(ge=1e-30, le=1e6, allow_inf_nan=False)]
 """A learning rate; a smaller one is zero in float32."""

@@ -1,4 +1,4 @@
-"""Memory and disk that a stage will take: said before it starts, refused where they do not fit."""
+"""Memory, disk and threads of a stage: what it takes is said before it starts, and bounded."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
 from ssi_core import system
 from ssi_core.types import BadInput, Refused
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 log = logging.getLogger(__name__)
 
@@ -171,6 +176,43 @@ def _left_in(group: Path, limit: str, usage: str, cache: str) -> Iterator[int]:
     # Pages of files that nobody uses are given back when memory is short.
     stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     yield int(limit_text) - int((group / usage).read_text()) + int(stat.get(cache, 0))
+
+
+@contextmanager
+def limited(n: int) -> Iterator[None]:
+    """Let numba, BLAS and OpenMP use at most n threads; afterwards what they used before.
+
+    numba's number is of the calling thread, the others are of the process. polars takes its number
+    from ``POLARS_MAX_THREADS`` once, when it is imported, so that a command sets it before.
+
+    Raises
+    ------
+    ValueError
+        n is less than 1.
+    """
+    if n < 1:
+        raise ValueError(f"n={n}: expected at least 1 thread")
+    from threadpoolctl import threadpool_limits
+
+    # Not numba by itself: kernels close the files of the working directory to it.
+    from ssi_core.kernels.compiling.configuration import numba
+
+    before = numba.get_num_threads()
+    # More than numba has started would be an error; fewer are only slower.
+    numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with threadpool_limits(n):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Return the controls of BLAS: numpy has loaded its own, and to look for it takes 10 ms."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class Usage:

@@ -74,14 +74,12 @@ class Building:
         return directory
 
 
-def digest_file(path: Path, progress: Any = None) -> str:
+def digest_file(path: Path) -> str:
     """Sha256 of a file as hexadecimal digits, read in blocks of 1 MiB."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
             digest.update(block)
-            if progress is not None:
-                progress(len(block))
     return digest.hexdigest()
 
 

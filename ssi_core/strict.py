@@ -137,6 +137,29 @@ def whole(name: str, value: object, least: int = 1) -> int:
     return number
 
 
+def strings(texts: object) -> list[str]:
+    """Return texts as a list; `BadInput` where one is no text."""
+    if hasattr(texts, "columns") or isinstance(texts, Mapping):  # which would give its names
+        raise BadInput(f"a {type(texts).__name__}: give a text, a list of texts, or ssi.read(it).")
+    if not isinstance(texts, Iterable):
+        raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
+    texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts  # pyarrow
+    several = [texts] if isinstance(texts, str) else list(texts)
+    for position, one in enumerate(several):
+        if not isinstance(one, str):
+            raise BadInput(f"texts[{position}]: a {type(one).__name__}, expected str.")
+    return several
+
+
+def measure_key(name: Any) -> Any:
+    """Return the key of a measure that is written as its heading; anything else as it is.
+
+    >>> measure_key("nDCG@10"), measure_key("MAP")
+    ('ndcg_at_10', 'map')
+    """
+    return name.lower().replace("@", "_at_") if isinstance(name, str) else name
+
+
 def instead(name: str, known: Iterable[str]) -> str:
     """Say what was meant: ``'tfdif'. Did you mean 'tfidf'? Known: bm25, tfidf.``."""
     known = list(known)

@@ -19,13 +19,18 @@ def thread_variables(n: int) -> dict[str, str]:
 def threads(n: int | None) -> Iterator[None]:
     """Let the libraries that load in the body, here and in new processes, use n threads.
 
-    What has loaded is limited too (`limited`); afterwards all is as it was. None: no limit.
+    What has loaded is limited too (`resources.limited`); afterwards all is as it was. None: no
+    limit.
     """
     if n is None:
         yield
         return
-    with override(thread_variables(n)), limited(n):
-        yield
+    # After the variables are set, which libraries read when this loads them.
+    with override(thread_variables(n)):
+        from ssi_core.resources import limited
+
+        with limited(n):
+            yield
 
 
 @contextmanager
@@ -41,32 +46,3 @@ def override(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-@contextmanager
-def limited(n: int) -> Iterator[None]:
-    """Let numba, BLAS and OpenMP use at most n threads; afterwards what they used before.
-
-    numba's number is of the calling thread, the others are of the process. polars takes its number
-    from ``POLARS_MAX_THREADS`` once, when it is imported, so that a command sets it before.
-
-    Raises
-    ------
-    ValueError
-        n is less than 1.
-    """
-    if n < 1:
-        raise ValueError(f"n={n}: expected at least 1 thread")
-    from threadpoolctl import threadpool_limits
-
-    # Not numba by itself: kernels close the files of the working directory to it.
-    from ssi_core.kernels.compiling.configuration import numba
-
-    before = numba.get_num_threads()
-    # More than numba has started would be an error; fewer are only slower.
-    numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
-    try:
-        with threadpool_limits(n):
-            yield
-    finally:
-        numba.set_num_threads(before)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from ssi_core import extras
-from ssi_core.text.stop_words import ENGLISH
+from ssi_core.text.stems import ENGLISH
 from ssi_core.types import Refused
 
 

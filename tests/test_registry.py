@@ -1,5 +1,6 @@
 """What other packages add is found, and what they do not have is not loaded."""
 
+import os
 import subprocess
 import sys
 
@@ -8,7 +9,6 @@ import pytest
 import ssi_core as ssi
 from ssi_core.command.library import library
 from ssi_core.command.verb import run
-from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.models import MODELS
 from ssi_core.registry import Registry
 from ssi_core.types import BadInput
@@ -36,12 +36,21 @@ def test_a_package_adds_a_model_and_a_source(package):
 
 
 def test_a_package_adds_a_measure_that_reports_have(package):
-    task = ssi.Task.of(ssi.read(TEXTS), relevant="self", queries="words:1", views=["counts"])
-    ranker = ssi.Ranker("tfidf", view="counts").fit(task)
-    report = evaluate(ranker.fitted_, task.data)
-    first, hits = (report.per_query[name].to_numpy() for name in ("first", "p_at_1"))
-    assert report.means["first"] == pytest.approx(first.mean())
-    assert 0 < first.sum() == hits.sum()
+    points = next((package / "site").glob("*/entry_points.txt"))
+    points.write_text(f"{points.read_text()}measures.map = a_package_of_a_test:FIRST\n")
+    code = f"""
+import ssi_core as ssi
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.measures import MEASURES
+assert MEASURES["map"].name == "map"
+task = ssi.Task.of(ssi.read({TEXTS}), relevant="self", queries="words:1", views=["counts"])
+report = evaluate(ssi.Ranker("tfidf", view="counts").fit(task).fitted_, task.data)
+first, hits = (report.per_query[name].to_numpy() for name in ("first", "p_at_1"))
+assert abs(report.means["first"] - first.mean()) < 1e-12
+assert 0 < first.sum() == hits.sum()
+"""
+    path = {**os.environ, "PYTHONPATH": str(package / "site")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=path)
 
 
 def test_the_command_has_what_a_package_adds(package, capsys):

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from ssi_core.threads import limited
+from ssi_core.resources import limited
 
 
 def numbers():

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from flows.serve.examples import examples
 from ssi_core.guests.live.changes import Changes
 from ssi_core.guests.live.searcher import Document, LiveSearcher
 from ssi_core.guests.monitoring.trial import try_model
 from ssi_core.models.choice.untrained import title as label_of
-from ssi_core.serving.examples import examples
 from ssi_core.serving.related import related_in
 from ssi_core.serving.searcher import Searcher, open_searcher, shown
 from ssi_core.types import BadInput, Refused

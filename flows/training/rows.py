@@ -19,8 +19,8 @@ from flows.training.view_check import require_views
 from ssi_core import files, store
 from ssi_core.experiment import Row, Table, checkpoints
 from ssi_core.experiment.training import Trained, train_row
+from ssi_core.resources import limited
 from ssi_core.tasks.task import open_task
-from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
 if TYPE_CHECKING:

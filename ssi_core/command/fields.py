@@ -21,8 +21,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import click
 
 from ssi_core.command.measures import Words
-from ssi_core.command.named_values import pairs_of
-from ssi_core.command.numbers import NumberOrWord, Real, RealRange, Whole, WholeRange
+from ssi_core.command.values import NumberOrWord, Real, RealRange, Whole, WholeRange, pairs_of
 
 
 class _Path(click.Path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from ssi_core.command.verb import Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from ssi_core.serving.ranked import Hit
     from ssi_core.serving.searcher import Answer
@@ -94,29 +95,27 @@ def _show_hit(console: Console, position: int, hit: Hit) -> None:
     if hit.fields:
         console.print(Padding(Text(f"found in {', '.join(hit.fields)}", "dim"), _BELOW))
     if hit.snippet:
-        part, last = Text(), 0
-        for start, end in hit.marks:
-            part.append(shown(hit.snippet[last:start]))
-            part.append(shown(hit.snippet[start:end]), "bold yellow")
-            last = end
-        part.append(shown(hit.snippet[last:]))
-        console.print(Padding(part, _BELOW))
+        console.print(Padding(_marked(hit.snippet, hit.marks), _BELOW))
+
+
+def _marked(text: str, marks: Iterable[tuple[int, int]]) -> Text:
+    from rich.text import Text
+
+    from ssi_core.face.show import shown
+
+    part, last = Text(), 0
+    for start, end in marks:
+        part.append(shown(text[last:start]))
+        part.append(shown(text[start:end]), "bold yellow")
+        last = end
+    return part.append(shown(text[last:]))
 
 
 def show_summary(console: Console, summary: Summary) -> None:
     """Print the sentences of a summary, each with the document that it is from."""
-    from rich.text import Text
-
     from ssi_core.face.show import shown
 
     if summary.reason is not None:
         console.print(f"no summary: {summary.reason}")
     for one in summary.sentences:
-        part, last = Text(), 0
-        for start, end in one.marks:
-            part.append(shown(one.text[last:start]))
-            part.append(shown(one.text[start:end]), "bold yellow")
-            last = end
-        part.append(shown(one.text[last:]))
-        part.append(f" ({shown(one.title)})", "dim")
-        console.print(part)
+        console.print(_marked(one.text, one.marks).append(f" ({shown(one.title)})", "dim"))

@@ -22,7 +22,7 @@ HOMES: Mapping[str, str] = {
     "search": f"{_HERE}.search:search",
     "related": f"{_HERE}.related:related",
     "explain": f"{_HERE}.explain:explain",
-    "why": f"{_HERE}.why:why",
+    "why": f"{_HERE}.explain:why",
     "data.ingest": f"{_HERE}.ingest:ingest",
     "data.features": f"{_HERE}.features:features",
     "data.index": f"{_HERE}.index:index",

@@ -22,7 +22,7 @@ class Words(click.Choice[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the word as it is declared."""
-        from ssi_core.bounds import measure_key
+        from ssi_core.strict import measure_key
 
         key = measure_key(value)
         return super().convert(key if key in self.choices else value, param, ctx)

@@ -1,4 +1,4 @@
-"""Candidates: the documents that each query of a side ranks, and the relevant ones among them."""
+"""Candidates: what each query of a side ranks, what is relevant of it, and the memory it takes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssi_core.scoring.scorer import COLUMNS_BYTES
 from ssi_core.types import Float32, Int32, Int64, Pairs, Task
 
 Side: TypeAlias = Literal["train", "valid", "test"]
+BLOCK_BYTES = 64 << 20
+"""Of scores that are ranked at a time."""
 
 _SEEN: dict[str, tuple[str, ...]] = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 
@@ -280,3 +283,60 @@ def _lists(keys: Int64, rows: Any, columns: Any, width: int) -> Lists:
     """Split ascending keys into a list of columns for each row."""
     start = np.searchsorted(keys, np.append(rows, rows[-1] + 1).astype(np.int64) * width)
     return Lists(start.astype(np.int64), np.searchsorted(columns, keys % width).astype(np.int32))
+
+
+_PAIR = 60
+"""Bytes for a relevant or excluded pair while the candidates are chosen; 47 were measured."""
+
+_NONZERO = 20
+"""Bytes for a non-zero of the candidates: a copy of the rows, their postings, what is kept."""
+
+
+def ranking_memory(
+    task: Task,
+    side: Side,
+    *,
+    queries: int | None,
+    dense: int,
+    nonzeros: int,
+    block: int = BLOCK_BYTES,
+    further: int = 0,
+) -> int:
+    """Bytes at most, on top of the task, that ranking the candidates of a side takes.
+
+    Parameters
+    ----------
+    queries : int or None
+        How many are ranked at most; None: all.
+    dense : int
+        Width N of the dense part of vectors; 0: none.
+    nonzeros : int
+        Entries of the sparse part of all documents; 0: none.
+    block : int
+        Bytes of scores that are worked on at a time.
+    further : int
+        Documents that are embedded besides the candidates.
+    """
+    pairs = {name: getattr(task, name).rows for name in ("train", "valid", "test")}
+    m = len(task.queries), len(task.documents)
+    q = min(m[0] if queries is None else queries, len(pairs[side]), m[0])
+    pool = task.pool if side == "test" else task.valid_pool
+    candidates = m[1] if pool is None else min(m[1], len(pool) + _most_pairs(pairs[side], q))
+    if getattr(task, side).listed:
+        judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
+        candidates = min(m[1], judged)
+    embedded = min(m[1], candidates + further)
+    share = embedded / max(1, m[1])
+    scores = min(block, 4 * q * candidates)
+    known = sum(map(len, pairs.values())) + task.exclude.nnz
+    # Vectors are held once more while rows of them are taken.
+    vectors = 2 * 4 * dense * (q + embedded)
+    # Of frequent words a quarter of the column are entries, in the mean.
+    columns = min(COLUMNS_BYTES, 4 * 4 * share * nonzeros)
+    return int(vectors + _NONZERO * share * nonzeros + columns + 3 * scores + _PAIR * known)
+
+
+def _most_pairs(rows: Int32, queries: int) -> int:
+    """Return the largest number of pairs that so many queries can have."""
+    counts = np.bincount(rows[:, 0])
+    return int(np.sort(counts)[max(0, len(counts) - queries) :].sum())

@@ -185,7 +185,6 @@ def judge(
     unlike: Mapping[tuple[str, str], str] | None = None,
     test: TestName = "randomisation",
     level: float = 0.05,
-    seed: int = 0,
 ) -> list[Verdict]:
     """Judge all claims of a table.
 
@@ -204,8 +203,6 @@ def judge(
         Test of claims of order: "randomisation" (of `rounds_of` the family rounds) or "t".
     level : float
         Significance level for the adjusted p.
-    seed : int
-        Random seed of the randomisation.
 
     Raises
     ------
@@ -226,9 +223,7 @@ def judge(
         if margin is not None:
             near = abs(float(np.mean(a - b))) < margin
             return paired_equivalence(a, b, margin) if near else paired_beyond(a, b, margin)
-        return (
-            paired_t(a, b) if test == "t" else paired_randomisation(a, b, rounds=rounds, seed=seed)
-        )
+        return paired_t(a, b) if test == "t" else paired_randomisation(a, b, rounds=rounds)
 
     alone = {key: p_of(*key) for key in dict.fromkeys(keys.values())}
     adjusted = dict(zip(family, holm([alone[key] for key in family]).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Evaluation of a fitted ranker under the one protocol, whole or light.
+"""Evaluation of a fitted ranker under the one protocol.
 
 Memory: the vectors of the candidates and of the queries that are needed, and scores in blocks of
 at most 64 MiB.
@@ -6,152 +6,21 @@ at most 64 MiB.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
 from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates, described, draw_tuples
-from ssi_core.evaluation.measures import MEASURES, Ranks, clustered_error, rank_loss, standard_error
+from ssi_core.evaluation.measures import MEASURES, Ranks, clustered_error, standard_error
 from ssi_core.evaluation.popularity import Popularity
-from ssi_core.evaluation.ranking import blocks, rank, rank_sums, scores_of
+from ssi_core.evaluation.ranking import rank, rows_of, scores_of
 from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
-from ssi_core.scoring.ranker import Fitted
-from ssi_core.scoring.scorer import Scorer, score_pairs
-from ssi_core.scoring.vectors import Inner, Vectors, refuse_nan
-from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task, TextMatrix, Texts
-
-
-class _Held(NamedTuple):
-    """Sparse parts of the call before, and what was made of them."""
-
-    documents: TextMatrix
-    scorer: Scorer
-    queries: TextMatrix | None = None
-    scores: Float32 = np.empty((0, 0), np.float32)
-
-
-class Validator:
-    """An evaluation that is called again and again: queries and candidates are fixed once.
-
-    Where the sparse part is the same as in the call before (an identity term while only U and V
-    learn), its scores are kept from there, at most `BLOCK_BYTES` of them; where that of the
-    documents is (a diagonal learns, on the side of the queries), its postings.
-
-    Parameters
-    ----------
-    task : `Task`
-        Task to measure on.
-    side : Side
-        "valid"; or "train" for the training error that a search of the rate looks at: the relevant
-        documents are the training pairs, nothing but ``task.exclude`` is excluded.
-    queries, seed : int
-        See `candidates`.
-    threads : int
-        See `Scorer`.
-
-    Raises
-    ------
-    ValueError
-        The side has no relevant pair.
-    """
-
-    def __init__(
-        self,
-        task: Task,
-        side: Side = "valid",
-        queries: int = 500,
-        seed: int = 0,
-        *,
-        threads: int = 1,
-    ) -> None:
-        self._chosen = candidates(task, side, queries, seed)
-        self._queries = _texts(task.queries, self._chosen.queries)
-        self._documents = _texts(task.documents, self._chosen.documents)
-        self._threads = threads
-        self._held: _Held | None = None
-
-    def __len__(self) -> int:
-        """Return how many queries there are."""
-        return len(self._chosen.queries)
-
-    def ranks(self, fitted: Fitted) -> Ranks:
-        """Return the counts that all measures follow from."""
-        queries = fitted.embed_queries(self._queries)
-        documents = fitted.embed_documents(self._documents)
-        one_block = len(blocks(len(queries), len(documents))) == 1
-        plain = isinstance(queries, Inner) and queries.projection is None and one_block
-        if not plain or queries.sparse is None or documents.sparse is None:
-            return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
-        scores = self._sparse_scores(queries.sparse, documents.sparse)
-        if queries.dense is None:
-            return rank(lambda first, last: scores[first:last].copy(), self._chosen)
-        dense = scores_of(
-            Inner(None, queries.dense),
-            Inner(None, documents.dense),
-            self._chosen,
-            self._threads,
-        )
-        return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
-
-    def _sparse_scores(self, queries: TextMatrix, documents: TextMatrix) -> Float32:
-        held = self._held
-        # Copies: a model may write into its own matrices while it learns.
-        if held is None or not _equal(held.documents, documents):
-            copy = documents.copy()
-            held = _Held(copy, Scorer(Inner(copy, None), threads=self._threads))
-        if held.queries is None or not _equal(held.queries, queries):
-            scores = held.scorer.score(Inner(queries, None))
-            held = held._replace(queries=queries.copy(), scores=scores)
-        self._held = held
-        return held.scores
-
-    def rank_loss(self, fitted: Fitted) -> float:
-        """Return the mean rank loss; one half for a model whose scores are all NaN."""
-        return float(rank_loss(self.ranks(fitted)).mean())
-
-    def error(self, fitted: Fitted, name: str) -> float:
-        """Return the mean rank loss, or what the mean of another measure misses to 1."""
-        mean = float(MEASURES[name](self.ranks(fitted)).mean())
-        return mean if name == "rank_loss" else 1 - mean
-
-    def scores(self, fitted: Fitted) -> Float32:
-        """Return all scores, float32 (queries, candidates), for models that are sums of others."""
-        scorer = Scorer(fitted.embed_documents(self._documents), threads=self._threads)
-        return scorer.score(fitted.embed_queries(self._queries))
-
-    def ranks_of_sums(
-        self, first: Fitted, second: Fitted, weights: Sequence[tuple[float, float]]
-    ) -> list[Ranks]:
-        """Return the counts of each weighted sum of two models, of which each is scored once."""
-        one, other = (
-            scores_of(
-                fitted.embed_queries(self._queries),
-                fitted.embed_documents(self._documents),
-                self._chosen,
-                self._threads,
-            )
-            for fitted in (first, second)
-        )
-        return rank_sums(one, other, weights, self._chosen)
-
-    def rank_loss_of(self, scores: Float32) -> float:
-        """Return the mean rank loss of what `scores` gave, or of a sum of such."""
-        ranks = rank(lambda first, last: scores[first:last].copy(), self._chosen)
-        return float(rank_loss(ranks).mean())
-
-    def measures(self, fitted: Fitted) -> dict[str, float]:
-        """Return the mean of each measure of `MEASURES`."""
-        ranks = self.ranks(fitted)
-        return {name: float(measure(ranks).mean()) for name, measure in MEASURES.items()}
-
-
-def _equal(one: TextMatrix, other: TextMatrix) -> bool:
-    parts = "indptr", "indices", "data"
-    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)
+from ssi_core.scoring.scorer import score_pairs
+from ssi_core.scoring.vectors import Fitted, Vectors, refuse_nan
+from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task
 
 
 def evaluate(
@@ -220,10 +89,10 @@ def evaluate(
     others = np.concatenate([relevant, irrelevant, shown[:, 1]])
     document_rows = np.union1d(chosen.documents, others)
     on_progress(0.1, "embedding documents")
-    documents = fitted.embed_documents(_texts(task.documents, document_rows))
+    documents = fitted.embed_documents(rows_of(task.documents, document_rows))
     refuse_nan(documents, "documents")
     on_progress(0.3, "embedding queries")
-    vectors = refuse_nan(fitted.embed_queries(_texts(task.queries, query_rows)), "queries")
+    vectors = refuse_nan(fitted.embed_queries(rows_of(task.queries, query_rows)), "queries")
 
     on_progress(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
     score = scores_of(
@@ -296,10 +165,6 @@ def _per_query(
             **values,
         }
     )
-
-
-def _texts(texts: Texts, rows: Int32) -> Texts:
-    return texts if len(rows) == len(texts) else texts.take(rows)
 
 
 def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.evaluation.measures import hubness
-from ssi_core.kernels.ranking.scores import top_k
+from ssi_core.kernels.ranking.best import top_k
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors
 from ssi_core.types import BadInput, Int32, Int64

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.bounds import measure_key
 from ssi_core.evaluation.candidates import Lists
-from ssi_core.kernels.ranking.metrics import rank_relevant
+from ssi_core.kernels.ranking.scores import rank_relevant
 from ssi_core.registry import Registry
-from ssi_core.strict import meant
+from ssi_core.strict import meant, measure_key
 from ssi_core.types import BadInput, Float32, Float64, Int32, Int64
 
 
@@ -166,29 +165,17 @@ class Measure:
         return self.of(ranks)
 
 
-RANK_LOSS = Measure("rank_loss", "rank loss %", rank_loss, higher_is_better=False, percent=True)
-MAP = Measure("map", "MAP", average_precision)
-MRR = Measure("mrr", "MRR", reciprocal_rank)
-P_AT_1 = Measure("p_at_1", "P@1", lambda ranks: precision_at(ranks, 1))
-P_AT_10 = Measure("p_at_10", "P@10", lambda ranks: precision_at(ranks, 10))
-NDCG_AT_1 = Measure("ndcg_at_1", "nDCG@1", lambda ranks: ndcg_at(ranks, 1))
-NDCG_AT_3 = Measure("ndcg_at_3", "nDCG@3", lambda ranks: ndcg_at(ranks, 3))
-NDCG_AT_10 = Measure("ndcg_at_10", "nDCG@10", lambda ranks: ndcg_at(ranks, 10))
-
-_HERE = "ssi_core.evaluation.measures"
-MEASURES: Registry[Measure] = Registry(
-    "measures",
-    {
-        "rank_loss": f"{_HERE}:RANK_LOSS",
-        "map": f"{_HERE}:MAP",
-        "mrr": f"{_HERE}:MRR",
-        "p_at_1": f"{_HERE}:P_AT_1",
-        "p_at_10": f"{_HERE}:P_AT_10",
-        "ndcg_at_1": f"{_HERE}:NDCG_AT_1",
-        "ndcg_at_3": f"{_HERE}:NDCG_AT_3",
-        "ndcg_at_10": f"{_HERE}:NDCG_AT_10",
-    },
+_OURS = (
+    Measure("rank_loss", "rank loss %", rank_loss, higher_is_better=False, percent=True),
+    Measure("map", "MAP", average_precision),
+    Measure("mrr", "MRR", reciprocal_rank),
+    Measure("p_at_1", "P@1", lambda ranks: precision_at(ranks, 1)),
+    Measure("p_at_10", "P@10", lambda ranks: precision_at(ranks, 10)),
+    Measure("ndcg_at_1", "nDCG@1", lambda ranks: ndcg_at(ranks, 1)),
+    Measure("ndcg_at_3", "nDCG@3", lambda ranks: ndcg_at(ranks, 3)),
+    Measure("ndcg_at_10", "nDCG@10", lambda ranks: ndcg_at(ranks, 10)),
 )
+MEASURES = {one.name: one for one in _OURS}
 """Measures that follow from the ranks of the relevant documents."""
 
 OTHERS = (
@@ -199,8 +186,8 @@ OTHERS = (
     Measure("map_by_target", "MAP by target", single=False),
     Measure("slate_rank_loss", "slate loss %", rank_loss, False, percent=True),
     Measure("slate_map", "slate MAP", average_precision),
-    Measure("slate_p_at_1", "slate P@1", P_AT_1.of),
-    Measure("slate_ndcg_at_10", "slate nDCG", NDCG_AT_10.of),
+    Measure("slate_p_at_1", "slate P@1", MEASURES["p_at_1"].of),
+    Measure("slate_ndcg_at_10", "slate nDCG", MEASURES["ndcg_at_10"].of),
 )
 """Measures of documents that are found often, of targets, and of slates."""
 
@@ -224,6 +211,9 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
+# Last, for what is added may import all that stands above.
+_ADDED: Registry[Measure] = Registry("measures", {})
+MEASURES |= {name: one for name, one in _ADDED.items() if name not in MEASURES}
 LOWER_IS_BETTER = frozenset(
     name for name, measure in every_measure().items() if not measure.higher_is_better
 )

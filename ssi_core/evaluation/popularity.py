@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation.candidates import Candidates
 from ssi_core.evaluation.measures import Ranks, hubness, precisions, standard_error
-from ssi_core.kernels.ranking.metrics import rank_alike
-from ssi_core.kernels.ranking.scores import top_k
+from ssi_core.kernels.ranking.best import top_k
+from ssi_core.kernels.ranking.scores import rank_alike
 from ssi_core.types import Float32, Float64, Int32, Int64, Task
 
 PER_QUERY = ("popular_at_10", "rank_loss_matched")

@@ -1,19 +1,17 @@
-"""Ranks of the relevant documents of queries, from scores in blocks, and the memory they take."""
+"""Ranks of the relevant documents of queries, from scores in blocks, and measures of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ssi_core.evaluation.candidates import Candidates, Side
-from ssi_core.evaluation.measures import Ranks, count
-from ssi_core.scoring.inner import COLUMNS_BYTES
+from ssi_core.evaluation.candidates import BLOCK_BYTES, Candidates, Side, candidates
+from ssi_core.evaluation.measures import MEASURES, Ranks, count, rank_loss
 from ssi_core.scoring.scorer import Scorer
-from ssi_core.scoring.vectors import Several, Vectors
-from ssi_core.types import Float32, Int32, Task
-
-BLOCK_BYTES = 64 << 20
+from ssi_core.scoring.vectors import Fitted, Inner, Several, Vectors
+from ssi_core.types import Float32, Int32, Task, TextMatrix, Texts
 
 
 def rank(
@@ -40,22 +38,6 @@ def rank(
         if inspect is not None:
             inspect(first, scores)
     return _joined(parts, chosen)
-
-
-def rank_sums(
-    one: Callable[[int, int], Float32],
-    other: Callable[[int, int], Float32],
-    weights: Sequence[tuple[float, float]],
-    chosen: Candidates,
-) -> list[Ranks]:
-    """Rank by each weighted sum of two scores, each of which is computed once; see `rank`."""
-    sums: list[list[Ranks]] = [[] for _ in weights]
-    for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-        left, right = one(first, last), other(first, last)
-        for parts, (a, b) in zip(sums, weights, strict=True):
-            scores = np.float32(a) * left + np.float32(b) * right
-            parts.append(_ranked(scores, chosen, first, last))
-    return [_joined(parts, chosen) for parts in sums]
 
 
 def _ranked(scores: Float32, chosen: Candidates, first: int, last: int) -> Ranks:
@@ -90,58 +72,138 @@ def scores_of(
     return score
 
 
-_PAIR = 60
-"""Bytes for a relevant or excluded pair while the candidates are chosen; 47 were measured."""
-
-_NONZERO = 20
-"""Bytes for a non-zero of the candidates: a copy of the rows, their postings, what is kept."""
+def rows_of(texts: Texts, rows: Int32) -> Texts:
+    """Return some rows of texts; all of them are the texts themselves."""
+    return texts if len(rows) == len(texts) else texts.take(rows)
 
 
-def ranking_memory(
-    task: Task,
-    side: Side,
-    *,
-    queries: int | None,
-    dense: int,
-    nonzeros: int,
-    block: int = BLOCK_BYTES,
-    further: int = 0,
-) -> int:
-    """Bytes at most, on top of the task, that ranking the candidates of a side takes.
+class _Held(NamedTuple):
+    """Sparse parts of the call before, and what was made of them."""
+
+    documents: TextMatrix
+    scorer: Scorer
+    queries: TextMatrix | None = None
+    scores: Float32 = np.empty((0, 0), np.float32)
+
+
+class Validator:
+    """An evaluation that is called again and again: queries and candidates are fixed once.
+
+    Where the sparse part is the same as in the call before (an identity term while only U and V
+    learn), its scores are kept from there, at most `BLOCK_BYTES` of them; where that of the
+    documents is (a diagonal learns, on the side of the queries), its postings.
 
     Parameters
     ----------
-    queries : int or None
-        How many are ranked at most; None: all.
-    dense : int
-        Width N of the dense part of vectors; 0: none.
-    nonzeros : int
-        Entries of the sparse part of all documents; 0: none.
-    block : int
-        Bytes of scores that are worked on at a time.
-    further : int
-        Documents that are embedded besides the candidates.
+    task : `Task`
+        Task to measure on.
+    side : Side
+        "valid"; or "train" for the training error that a search of the rate looks at: the relevant
+        documents are the training pairs, nothing but ``task.exclude`` is excluded.
+    queries, seed : int
+        See `candidates`.
+    threads : int
+        See `Scorer`.
+
+    Raises
+    ------
+    ValueError
+        The side has no relevant pair.
     """
-    pairs = {name: getattr(task, name).rows for name in ("train", "valid", "test")}
-    m = len(task.queries), len(task.documents)
-    q = min(m[0] if queries is None else queries, len(pairs[side]), m[0])
-    pool = task.pool if side == "test" else task.valid_pool
-    candidates = m[1] if pool is None else min(m[1], len(pool) + _most_pairs(pairs[side], q))
-    if getattr(task, side).listed:
-        judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
-        candidates = min(m[1], judged)
-    embedded = min(m[1], candidates + further)
-    share = embedded / max(1, m[1])
-    scores = min(block, 4 * q * candidates)
-    known = sum(map(len, pairs.values())) + task.exclude.nnz
-    # Vectors are held once more while rows of them are taken.
-    vectors = 2 * 4 * dense * (q + embedded)
-    # Of frequent words a quarter of the column are entries, in the mean.
-    columns = min(COLUMNS_BYTES, 4 * 4 * share * nonzeros)
-    return int(vectors + _NONZERO * share * nonzeros + columns + 3 * scores + _PAIR * known)
+
+    def __init__(
+        self,
+        task: Task,
+        side: Side = "valid",
+        queries: int = 500,
+        seed: int = 0,
+        *,
+        threads: int = 1,
+    ) -> None:
+        self._chosen = candidates(task, side, queries, seed)
+        self._queries = rows_of(task.queries, self._chosen.queries)
+        self._documents = rows_of(task.documents, self._chosen.documents)
+        self._threads = threads
+        self._held: _Held | None = None
+
+    def __len__(self) -> int:
+        """Return how many queries there are."""
+        return len(self._chosen.queries)
+
+    def ranks(self, fitted: Fitted) -> Ranks:
+        """Return the counts that all measures follow from."""
+        queries, documents = self._vectors(fitted)
+        one_block = len(blocks(len(queries), len(documents))) == 1
+        plain = isinstance(queries, Inner) and queries.projection is None and one_block
+        if not plain or queries.sparse is None or documents.sparse is None:
+            return rank(scores_of(queries, documents, self._chosen, self._threads), self._chosen)
+        scores = self._sparse_scores(queries.sparse, documents.sparse)
+        if queries.dense is None:
+            return rank(lambda first, last: scores[first:last].copy(), self._chosen)
+        dense = scores_of(
+            Inner(None, queries.dense),
+            Inner(None, documents.dense),
+            self._chosen,
+            self._threads,
+        )
+        return rank(lambda first, last: dense(first, last) + scores[first:last], self._chosen)
+
+    def _sparse_scores(self, queries: TextMatrix, documents: TextMatrix) -> Float32:
+        held = self._held
+        # Copies: a model may write into its own matrices while it learns.
+        if held is None or not _equal(held.documents, documents):
+            copy = documents.copy()
+            held = _Held(copy, Scorer(Inner(copy, None), threads=self._threads))
+        if held.queries is None or not _equal(held.queries, queries):
+            scores = held.scorer.score(Inner(queries, None))
+            held = held._replace(queries=queries.copy(), scores=scores)
+        self._held = held
+        return held.scores
+
+    def rank_loss(self, fitted: Fitted) -> float:
+        """Return the mean rank loss; one half for a model whose scores are all NaN."""
+        return float(rank_loss(self.ranks(fitted)).mean())
+
+    def error(self, fitted: Fitted, name: str) -> float:
+        """Return the mean rank loss, or what the mean of another measure misses to 1."""
+        mean = float(MEASURES[name](self.ranks(fitted)).mean())
+        return mean if name == "rank_loss" else 1 - mean
+
+    def scores(self, fitted: Fitted) -> Float32:
+        """Return all scores, float32 (queries, candidates), for models that are sums of others."""
+        queries, documents = self._vectors(fitted)
+        return Scorer(documents, threads=self._threads).score(queries)
+
+    def _vectors(self, fitted: Fitted) -> tuple[Vectors, Vectors]:
+        return fitted.embed_queries(self._queries), fitted.embed_documents(self._documents)
+
+    def ranks_of_sums(
+        self, first: Fitted, second: Fitted, weights: Sequence[tuple[float, float]]
+    ) -> list[Ranks]:
+        """Return the counts of each weighted sum of two models, of which each is scored once."""
+        chosen = self._chosen
+        one, other = (
+            scores_of(*self._vectors(fitted), chosen, self._threads) for fitted in (first, second)
+        )
+        sums: list[list[Ranks]] = [[] for _ in weights]
+        for begin, end in blocks(len(chosen.queries), len(chosen.documents)):
+            left, right = one(begin, end), other(begin, end)
+            for parts, (a, b) in zip(sums, weights, strict=True):
+                scores = np.float32(a) * left + np.float32(b) * right
+                parts.append(_ranked(scores, chosen, begin, end))
+        return [_joined(parts, chosen) for parts in sums]
+
+    def rank_loss_of(self, scores: Float32) -> float:
+        """Return the mean rank loss of what `scores` gave, or of a sum of such."""
+        ranks = rank(lambda first, last: scores[first:last].copy(), self._chosen)
+        return float(rank_loss(ranks).mean())
+
+    def measures(self, fitted: Fitted) -> dict[str, float]:
+        """Return the mean of each measure of `MEASURES`."""
+        ranks = self.ranks(fitted)
+        return {name: float(measure(ranks).mean()) for name, measure in MEASURES.items()}
 
 
-def _most_pairs(rows: Int32, queries: int) -> int:
-    """Return the largest number of pairs that so many queries can have."""
-    counts = np.bincount(rows[:, 0])
-    return int(np.sort(counts)[max(0, len(counts) - queries) :].sum())
+def _equal(one: TextMatrix, other: TextMatrix) -> bool:
+    parts = "indptr", "indices", "data"
+    return all(np.array_equal(getattr(one, part), getattr(other, part)) for part in parts)

@@ -32,8 +32,7 @@ from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.popularity import Popularity
 from ssi_core.evaluation.ranking import rank, scores_of
-from ssi_core.scoring.ranker import Fitted
-from ssi_core.scoring.vectors import refuse_nan
+from ssi_core.scoring.vectors import Fitted, refuse_nan
 from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SPLITS, hash_titles, side_of_documents
 from ssi_core.types import Int32, Int64, Pairs, Task, Texts

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ssi_core.evaluation import popularity
 from ssi_core.evaluation.measures import MEASURES, OTHERS, Ranks
-from ssi_core.scoring.ranker import Fitted
 from ssi_core.scoring.scorer import score_pairs
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.types import Float32, Float64, Int32, Int64, Judged, Task
 
 _OF_EVENTS = {one.name: one for one in OTHERS if one.name.startswith("slate_")}

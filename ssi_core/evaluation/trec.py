@@ -17,7 +17,7 @@ from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.measures import count
 from ssi_core.evaluation.ranking import blocks, scores_of
 from ssi_core.scoring.decreasing import strictly_decreasing
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.types import Float32, Int64, Pairs, Task
 
 RUN, QRELS = "run.trec", "qrels.trec"

@@ -26,10 +26,10 @@ from ssi_core.experiment.training import (
 from ssi_core.models.base import FitOptions
 from ssi_core.models.choice.auto import Auto
 from ssi_core.parts import Done
+from ssi_core.resources import limited
 from ssi_core.selection.rounds import Rounds, Step, TrialResult
 from ssi_core.tasks.task import open_task
 from ssi_core.tasks.training_part import training_part
-from ssi_core.threads import limited
 
 log = logging.getLogger(__name__)
 

@@ -26,10 +26,9 @@ from ssi_core.models import load_model
 from ssi_core.models.base import FittedModel
 from ssi_core.models.measuring import evaluation_memory
 from ssi_core.parts import once
-from ssi_core.resources import Cost, Usage
+from ssi_core.resources import Cost, Usage, limited
 from ssi_core.selection.two_folds import two_folds
 from ssi_core.tasks.task import open_task
-from ssi_core.threads import limited
 from ssi_core.types import Report, Task, Watch
 
 Curve: TypeAlias = list[tuple[int, dict[str, float]]]

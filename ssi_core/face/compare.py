@@ -27,8 +27,8 @@ from ssi_core.face.task import Task, require_task
 from ssi_core.models.choice.auto import Auto
 from ssi_core.models.choice.untrained import Untrained, learns, title
 from ssi_core.registry import HOOKS
+from ssi_core.resources import limited
 from ssi_core.strict import instead, named, whole
-from ssi_core.threads import limited
 from ssi_core.types import BadInput, Report
 
 MEASURES = ("rank_loss", "map", "p_at_10")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from ssi_core.face.documents import Documents
 from ssi_core.models.base import FittedModel, Side, require_served
 from ssi_core.scoring.vectors import Inner, Likelihood, TwoStage, Vectors, refuse_nan
 from ssi_core.serving.searcher import texts_of
+from ssi_core.strict import strings
 from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.types import BadInput, Float32, TextMatrix
 
@@ -55,20 +56,6 @@ def encode(fitted: FittedModel, texts: TextsToEncode, side: Side) -> Encoded:
         none if words is None else words,
         np.empty((rows, 0), np.float32) if vectors.dense is None else vectors.dense,
     )
-
-
-def strings(texts: object) -> list[str]:
-    """Return texts as a list; `BadInput` where one is no text."""
-    if hasattr(texts, "columns") or isinstance(texts, Mapping):  # which would give its names
-        raise BadInput(f"a {type(texts).__name__}: give a text, a list of texts, or ssi.read(it).")
-    if not isinstance(texts, Iterable):
-        raise BadInput(f"{texts!r:.80}: expected a text, or a list of texts.")
-    texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts  # pyarrow
-    several = [texts] if isinstance(texts, str) else list(texts)
-    for position, one in enumerate(several):
-        if not isinstance(one, str):
-            raise BadInput(f"texts[{position}]: a {type(one).__name__}, expected str.")
-    return several
 
 
 def _require_products(fitted: FittedModel) -> None:

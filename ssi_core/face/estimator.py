@@ -12,7 +12,6 @@ from ssi_core import strict
 from ssi_core.face import progress
 from ssi_core.face.show import card, count, facts_table, folded, html_table
 from ssi_core.root import user_path
-from ssi_core.threads import limited
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,10 +127,10 @@ class Estimator:
         ranker = self.ranker()
         task = task_for(task, ranker.views())
         require_views(task, ranker.views(), strict.cut(repr(self)))
-        path = user_path(checkpoint)
+        path = None if checkpoint is None else user_path(checkpoint)
         if path is not None:
             path.mkdir(parents=True, exist_ok=True)
-        with limited(threads), progress.shown("fit") as on_progress:
+        with resources.limited(threads), progress.shown("fit") as on_progress:
             curve: list[dict[str, float]] = []
             folds: list[FittedModel] = []
             self.reproducible_ = threads == 1 and ranker.repeats

@@ -39,10 +39,10 @@ from ssi_core.garbage import Garbage
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
 from ssi_core.remedies import typed
+from ssi_core.resources import limited
 from ssi_core.strict import instead, nearest
 from ssi_core.tasks.kinds import Split
 from ssi_core.tasks.pairs import joined
-from ssi_core.threads import limited
 from ssi_core.types import BadInput
 
 _MEASURES = ("map", "ndcg_at_10", "mrr")

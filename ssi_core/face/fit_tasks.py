@@ -13,8 +13,8 @@ import numpy as np
 from ssi_core import store
 from ssi_core.collection import ANCHOR, CLICK, JUDGEMENT, LINK, TRANSLATION, open_collection
 from ssi_core.corpus.tables.roles import JUDGEMENTS, QUERIES
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.face import frames
 from ssi_core.face.documents import Documents, read, read_source

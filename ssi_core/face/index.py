@@ -11,7 +11,6 @@ from ssi_core import store, types
 from ssi_core.collection import open_collection
 from ssi_core.face import progress
 from ssi_core.face.documents import Documents, read
-from ssi_core.face.encoding import strings
 from ssi_core.face.export import Export
 from ssi_core.face.frames import Texts
 from ssi_core.face.results import Explanation, Neighbours, Results, Summary, Why
@@ -28,7 +27,7 @@ from ssi_core.serving.index import KIND, Storage, build_index, open_index, store
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.related import related_documents
 from ssi_core.serving.summaries import summarise
-from ssi_core.strict import instead
+from ssi_core.strict import instead, strings
 from ssi_core.tasks.fields import names_of_task
 from ssi_core.tasks.reading import names_of, raw_texts
 from ssi_core.tasks.unseen import Raw, documents_of, require_known, texts_in_views

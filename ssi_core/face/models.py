@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from ssi_core.types import Watch
 
 
-def _model(name: str, settings: Mapping[str, Any]) -> Model:
-    """Return the hyper-parameters of a model; what they are checked with is loaded here."""
-    from ssi_core.estimator import parse
-
-    return parse(MODELS[name], settings)
-
-
 class Ranker(Estimator):
     """A model by its name, or a model of your own.
 
@@ -66,6 +59,7 @@ class Ranker(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
+        from ssi_core.estimator import parse
         from ssi_core.models.base import Model
 
         if isinstance(self.model, Model):
@@ -74,7 +68,7 @@ class Ranker(Estimator):
             return self.model
         if self.model not in MODELS:
             raise BadInput(f"Ranker: no model {instead(self.model, sorted(MODELS))}")
-        return _model(self.model, self.parameters)
+        return parse(MODELS[self.model], self.parameters)
 
     def __repr__(self) -> str:
         known = {field.name: field.default for field in fields(self.ranker())}
@@ -98,7 +92,9 @@ class TfIdf(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
-        return _model("tfidf", self.get_params())
+        from ssi_core.models.tfidf import TfIdf
+
+        return TfIdf(**self.get_params())
 
 
 class BM25(Estimator):
@@ -124,7 +120,9 @@ class BM25(Estimator):
 
     def ranker(self) -> Model:
         """Return the hyper-parameters as `ssi_core.models` takes them."""
-        return _model("bm25", self.get_params())
+        from ssi_core.models.bm25 import Bm25
+
+        return Bm25(**self.get_params())
 
 
 class SSI(Estimator):
@@ -237,13 +235,15 @@ class SSI(Estimator):
             raise ValueError(f"seconds={seconds!r}: expected a number above 0, without auto=True")
         if auto:
             from ssi_core.face.task import LATENT
+            from ssi_core.models.choice.auto import Auto
 
             given: dict[str, Any] = {"budget": self.budget, "measure": measure, "view": LATENT}
             given["dimensions"] = self.dimensions
             documented = SSI(measure=measure, budget=self.budget)
-            given["documented"] = documented._settings()
-            return _model("auto", given)
-        return _model("bilinear", self._settings())
+            return Auto(**given, documented=documented._settings())
+        from ssi_core.models.bilinear.bilinear import Bilinear
+
+        return Bilinear(**self._settings())
 
     def _settings(self) -> dict[str, Any]:
         """Return the hyper-parameters of a training."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ssi_core.face.encoding import strings
 from ssi_core.face.show import html_table, linked, marked, text_table
 from ssi_core.models.base import FittedModel
 from ssi_core.serving import explain, neighbours, summaries, why
 from ssi_core.serving.nothing import nothing_found
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.summaries import Quoted
+from ssi_core.strict import strings
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ssi_core.scoring.vectors import DenseWords, Vectors, Words
 from ssi_core.types import BadInput, Float32, Int32, Task, TextMatrix, Texts, View, Watch
 
 if TYPE_CHECKING:
-    from ssi_core.evaluation.evaluate import Validator
+    from ssi_core.evaluation.ranking import Validator
     from ssi_core.evaluation.slates import SlateValidator
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Judge(Protocol):
 
 
 def _validator(task: Task, side: SideOfTask, queries: int, threads: int) -> Validator:
-    from ssi_core.evaluation.evaluate import Validator
+    from ssi_core.evaluation.ranking import Validator
 
     return Validator(task, side, queries, threads=threads)
 
@@ -195,7 +195,7 @@ class Model(Estimator):
         threads: int = 1,
         checkpoint: Path | None = None,
     ) -> FittedModel:
-        """Train on the task's training pairs; see `types.Ranker`.
+        """Train on the task's training pairs.
 
         The model is given the `training_part` of the task alone: no test pair, no cold document.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ssi_core import resources
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.models.base import Model
 from ssi_core.remedies import typed
 from ssi_core.types import Task

@@ -12,7 +12,7 @@ from scipy import sparse
 from ssi_core.arrays import CSR_PARTS, ArraySpec, ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Tries, Values, Weight
 from ssi_core.estimator import Sizes
-from ssi_core.kernels.ranking.scores import top_k
+from ssi_core.kernels.ranking.best import top_k
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner, Vectors

@@ -2,96 +2,50 @@
 
 A formula is how queries of one class score documents that were made ready. ``f(q, d) = <sparse_q,
 sparse_d> + <dense_q, dense_d>`` is that of `Inner`: the sparse part goes through an inverted index,
-the dense part through BLAS. The best documents of queries among those that were scored have the
-same bits however they are asked.
+the dense part through BLAS. Of the best documents alone scores are kept: few queries are scored one
+by one, as fast as memory is read, and more of them in tiles, which read a document once for
+`tiles.LANES` queries. The best documents have the same bits however they are asked.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
-from ssi_core.kernels.ranking.candidates import best_by_words
-from ssi_core.kernels.ranking.scores import (
-    add_frequent,
+from ssi_core.kernels.ranking.best import (
     add_pairs,
-    add_sparse,
     best_again,
+    best_one_by_one,
+    best_together,
     top_k,
 )
-from ssi_core.kernels.sparse import Csr, count_frequent, csr, read_only
-from ssi_core.scoring.exhaustive import best_of_all, half_products
-from ssi_core.scoring.vectors import Inner, Several, Vectors, wide
+from ssi_core.kernels.ranking.candidates import best_by_words
+from ssi_core.kernels.ranking.scores import add_frequent, add_sparse
+from ssi_core.kernels.ranking.tiles import LANES, ROWS
+from ssi_core.kernels.sparse import Csr, csr, read_only
+from ssi_core.kernels.vectors import converts_float16
+from ssi_core.resources import blas
+from ssi_core.scoring.half import half_products
+from ssi_core.scoring.vectors import Inner, Vectors, wide
 from ssi_core.types import Float32, Int32, Int64, TextMatrix
+
+if TYPE_CHECKING:
+    from ssi_core.scoring.scorer import Ready
 
 ROWS_BYTES = 64 << 20
 """Of full rows that queries become, 12 bytes an entry."""
 _PAIRS_AT_ONCE = 8192
+_FEW = 5  # queries, which are faster one by one
+_BLOCK = 8192  # documents at a time
+_BLOCK_TOGETHER = ROWS * (512 // ROWS)
 _MANY = 64
 """Queries from which on frequent words have full columns."""
-_SHARE = 0.25
-"""Share of the documents that have frequent words, in the mean."""
-COLUMNS_BYTES = 64 << 20
-"""Of the columns of frequent words."""
-_DOCUMENTS_AT_ONCE = 512
-
-
-class Ready:
-    """Documents made ready: their sparse part is held once more, by column, when it is needed.
-
-    Parameters
-    ----------
-    vectors : Vectors
-        Vectors of n documents.
-    threads : int
-        For the sparse part over queries and for BLAS; restored after each call.
-    make : callable
-        Makes the parts of several models ready.
-    """
-
-    def __init__(self, vectors: Vectors, threads: int, make: Callable[[Vectors], Any]) -> None:
-        self.vectors, self.threads, self._make = vectors, threads, make
-        self.count = len(vectors)
-
-    @cached_property
-    def words(self) -> sparse.csc_array | None:
-        """The sparse part, by column."""
-        return None if self.vectors.sparse is None else self.vectors.sparse.tocsc()
-
-    @cached_property
-    def postings(self) -> Csr | None:
-        """The same, as kernels take it."""
-        return None if self.words is None else csr(self.words)
-
-    @cached_property
-    def frequent(self) -> Float32:
-        """Full columns of the first words, if they are frequent; see `add_frequent`."""
-        assert self.words is not None
-        in_documents = np.diff(self.words.indptr)
-        blocks = -(-self.count // _DOCUMENTS_AT_ONCE)
-        most = COLUMNS_BYTES // max(1, 4 * blocks * _DOCUMENTS_AT_ONCE)
-        count = count_frequent(in_documents[:most], _SHARE * self.count)
-        columns = np.zeros((blocks, count, _DOCUMENTS_AT_ONCE), np.float32)
-        entries = slice(self.words.indptr[count])
-        word = np.repeat(np.arange(count), in_documents[:count])
-        block, document = np.divmod(self.words.indices[entries], _DOCUMENTS_AT_ONCE)
-        columns[block, word, document] = self.words.data[entries]
-        return columns
-
-    @cached_property
-    def parts(self) -> Sequence[Any]:
-        """Scorers of the parts of several models."""
-        vectors = self.vectors
-        return [self._make(part) for part in vectors.parts] if isinstance(vectors, Several) else []
-
 
 Q = TypeVar("Q", bound=Vectors)
 
@@ -119,9 +73,7 @@ class Formula(ABC, Generic[Q]):
             scores[:, hidden] = -np.inf
         if queries.dense is None:
             scores[scores == 0] = -np.inf
-        rows, best = np.empty((len(queries), k), np.int32), np.empty((len(queries), k), np.float32)
-        top_k(scores, rows, best)
-        return rows, best
+        return best_of(None, scores, k)
 
     def pairs(self, queries: Q, query_row: Int32, document_row: Int32) -> Float32:
         """Return the scores of pairs, float32 (n,).
@@ -179,7 +131,7 @@ class InnerProducts(Formula[Inner]):
             assert queries.sparse is not None
             some = queries.sparse[part] if queries.projection is None else _met(queries, part)
             scratch[1][:] = 0
-            best_by_words(*csr(some), *postings, near, rows[part], scores[part], *scratch)
+            best_by_words(csr(some), postings, near, rows[part], scores[part], *scratch)
 
     def pairs(self, queries: Inner, query_row: Int32, document_row: Int32) -> Float32:
         """Return the scores of pairs, float32 (n,)."""
@@ -222,19 +174,19 @@ def _adder(queries: Inner, ready: Ready, scores: Float32) -> Callable[[int, int]
     if queries.projection is None:
         query = csr(words)
         if len(queries) < _MANY or not words.has_sorted_indices:
-            return lambda first, last: add_sparse(*query, *postings, 0, first, last, scores)
+            return lambda first, last: add_sparse(query, postings, 0, first, last, scores)
         columns = ready.frequent
 
         def add_all(first: int, last: int) -> None:
-            add_frequent(*query, columns, first, last, scores)
-            add_sparse(*query, *postings, columns.shape[1], first, last, scores)
+            add_frequent(query, columns, first, last, scores)
+            add_sparse(query, postings, columns.shape[1], first, last, scores)
 
         return add_all
 
     def add(first: int, last: int) -> None:
         for rows in _few(queries, first, last):
             met = _met(queries, rows)
-            add_sparse(*csr(met), *postings, 0, 0, met.shape[0], scores[rows])
+            add_sparse(csr(met), postings, 0, 0, met.shape[0], scores[rows])
 
     return add
 
@@ -253,7 +205,7 @@ def _add_pairs(
 
     def add(first: int, last: int) -> None:
         scratch = np.zeros(width, np.float32)
-        add_pairs(*query, *document, *rows, first, last, scratch, scores)
+        add_pairs(query, document, *rows, first, last, scratch, scores)
 
     in_parts(add, len(scores), threads)
 
@@ -278,6 +230,83 @@ def _products(queries: Float32, documents: NDArray[Any]) -> Float32:
         return half_products(queries, documents)
     products: Float32 = queries @ documents.T
     return products
+
+
+def best_of_all(
+    queries: Float32 | None,
+    words: Csr | None,
+    documents: NDArray[Any] | None,
+    postings: Csr | None,
+    count: int,
+    k: int,
+    hidden: Int64 | None = None,
+) -> tuple[Int32, Float32]:
+    """Return rows and scores of the k best of ``count`` documents for each query.
+
+    Parameters
+    ----------
+    queries, documents : float32 (m, dimensions) or None
+        Dense parts; that of the documents has ``count`` rows, and may be float16.
+    words, postings : Csr or None
+        Sparse parts; that of the documents has a row for each column of ``words``. One of the two
+        parts is given.
+    hidden : int64 or None
+        Rows that are never found, ascending.
+
+    Returns
+    -------
+    int32 and float32 (m, k)
+        As `kernels.ranking.best.best_one_by_one` writes them.
+    """
+    if words is None or postings is None:
+        assert queries is not None
+        words, postings = _nothing(len(queries)), _nothing(1)
+    m = len(words.indptr) - 1
+    if queries is None or documents is None:
+        queries, documents = np.zeros((m, 0), np.float32), np.zeros((count, 0), np.float32)
+    documents = read_only(readable(documents))
+    queries = read_only(np.ascontiguousarray(queries, np.float32))
+    hidden = read_only(np.empty(0, np.int64) if hidden is None else hidden)
+    rows, best = np.empty((m, k), np.int32), np.empty((m, k), np.float32)
+    if m <= _FEW:
+        within, scores = np.empty(len(words.indices), np.int64), np.empty(_BLOCK, np.float32)
+        best_one_by_one(documents, queries, words, postings, hidden, within, scores, rows, best)
+        return rows, best
+    scores, bars = np.empty((_BLOCK_TOGETHER, LANES), np.float32), np.empty(LANES, np.float32)
+    for first in range(0, m, LANES):
+        some = slice(first, min(first + LANES, m))
+        columns = np.zeros((documents.shape[1], LANES), np.float32)
+        columns[:, : some.stop - first] = queries[some].T
+        met, weights = _by_words(words, some)
+        within = np.empty(len(met), np.int64)
+        given = documents, columns, met, weights, postings, hidden, within, scores, bars
+        best_together(*given, rows[some], best[some])
+    return rows, best
+
+
+@lru_cache(maxsize=8)
+def _nothing(rows: int) -> Csr:
+    starts = np.zeros(rows + 1, np.int64)
+    return Csr(*map(read_only, (starts, np.empty(0, np.int32), np.empty(0, np.float32))))
+
+
+def _by_words(words: Csr, some: slice) -> tuple[Int32, Float32]:
+    """Return the distinct words of some queries, with a row of weights for each word."""
+    starts = words.indptr[some.start : some.stop + 1]
+    entries = slice(starts[0], starts[-1])
+    met, position = np.unique(words.indices[entries], return_inverse=True)
+    weights = np.zeros((len(met), LANES), np.float32)
+    lane = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    np.add.at(weights, (position, lane), words.data[entries])
+    return read_only(met), weights
+
+
+def readable(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return C-ordered rows for kernels: float32, or float16 as uint16 where it is converted."""
+    rows = np.ascontiguousarray(rows)
+    if rows.dtype == np.float16 and converts_float16():
+        return rows.view(np.uint16)
+    return np.asarray(rows, np.float32)
 
 
 SPARE = 16
@@ -360,12 +389,6 @@ def pairs_in(rows: Int32) -> tuple[Int32, Int32]:
     """Return query and document of the rows that there are, int32 (pairs,) each."""
     query, column = np.nonzero(rows >= 0)
     return query.astype(np.int32), np.ascontiguousarray(rows[query, column], dtype=np.int32)
-
-
-@cache
-def blas() -> ThreadpoolController:
-    """Return the controls of BLAS: numpy has loaded its own, and to look for it takes 10 ms."""
-    return ThreadpoolController()
 
 
 def in_parts(work: Callable[[int, int], None], rows: int, threads: int) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ssi_core.kernels.ranking.scores import add_likelihoods
+from ssi_core.kernels.ranking.best import add_likelihoods
 from ssi_core.kernels.sparse import csr, read_only
-from ssi_core.scoring.inner import Formula, blas, in_parts
+from ssi_core.resources import blas
+from ssi_core.scoring.inner import Formula, in_parts
 from ssi_core.scoring.vectors import Likelihood, wide
 from ssi_core.types import Float32, Int32
 
@@ -46,7 +47,7 @@ class Likelihoods(Formula[Likelihood]):
         words: Any = self.ready.vectors.sparse
         if words is None:
             words = sparse.csr_array((len(weights), width), dtype=np.float32)
-        inner = *csr(counts), *csr(words), read_only(topics), read_only(wide(weights))
+        inner = csr(counts), csr(words), read_only(topics), read_only(wide(weights))
         rows = read_only(query_row), read_only(document_row)
 
         def add(first: int, last: int) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ssi_core.scoring.inner import Formula, InnerProducts, Ready
+from ssi_core.kernels.sparse import Csr, count_frequent, csr
+from ssi_core.scoring.inner import Formula, InnerProducts
 from ssi_core.scoring.likelihood import Likelihoods
 from ssi_core.scoring.rank_sum import RankSums
 from ssi_core.scoring.two_stage import TwoStages, columns
@@ -23,6 +25,60 @@ FORMULAS: Mapping[type[Vectors], type[Formula[Any]]] = {
     TwoStage: TwoStages,
 }
 """Class of queries -> their formula."""
+
+
+_SHARE = 0.25
+"""Share of the documents that have frequent words, in the mean."""
+COLUMNS_BYTES = 64 << 20
+"""Of the columns of frequent words."""
+_DOCUMENTS_AT_ONCE = 512
+
+
+class Ready:
+    """Documents made ready: their sparse part is held once more, by column, when it is needed.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        Vectors of n documents.
+    threads : int
+        For the sparse part over queries and for BLAS; restored after each call.
+    """
+
+    def __init__(self, vectors: Vectors, threads: int) -> None:
+        self.vectors, self.threads = vectors, threads
+        self.count = len(vectors)
+
+    @cached_property
+    def words(self) -> sparse.csc_array | None:
+        """The sparse part, by column."""
+        return None if self.vectors.sparse is None else self.vectors.sparse.tocsc()
+
+    @cached_property
+    def postings(self) -> Csr | None:
+        """The same, as kernels take it."""
+        return None if self.words is None else csr(self.words)
+
+    @cached_property
+    def frequent(self) -> Float32:
+        """Full columns of the first words, if they are frequent; see `add_frequent`."""
+        assert self.words is not None
+        in_documents = np.diff(self.words.indptr)
+        blocks = -(-self.count // _DOCUMENTS_AT_ONCE)
+        most = COLUMNS_BYTES // max(1, 4 * blocks * _DOCUMENTS_AT_ONCE)
+        count = count_frequent(in_documents[:most], _SHARE * self.count)
+        columns = np.zeros((blocks, count, _DOCUMENTS_AT_ONCE), np.float32)
+        entries = slice(self.words.indptr[count])
+        word = np.repeat(np.arange(count), in_documents[:count])
+        block, document = np.divmod(self.words.indices[entries], _DOCUMENTS_AT_ONCE)
+        columns[block, word, document] = self.words.data[entries]
+        return columns
+
+    @cached_property
+    def parts(self) -> Sequence[Scorer]:
+        """Scorers of the parts of several models."""
+        parts = self.vectors.parts if isinstance(self.vectors, Several) else ()
+        return [Scorer(part, threads=self.threads) for part in parts]
 
 
 class Scorer:
@@ -44,7 +100,7 @@ class Scorer:
     """
 
     def __init__(self, documents: Vectors, *, threads: int = 1) -> None:
-        self._ready = Ready(documents, threads, partial(Scorer, threads=threads))
+        self._ready = Ready(documents, threads)
         self.documents = self._ready.count
         # Made now, and not with the first query.
         _ = self._ready.postings, self._ready.parts
@@ -140,7 +196,7 @@ def score_pairs(
                 f"documents: {len(documents)} rows, expected {len(queries)}, one a query"
             )
         rows = np.repeat(np.arange(len(queries), dtype=np.int32)[:, None], 2, axis=1)
-    return _pairs(Ready(documents, threads, partial(Scorer, threads=threads)), queries, rows)
+    return _pairs(Ready(documents, threads), queries, rows)
 
 
 def scores_of_parts(

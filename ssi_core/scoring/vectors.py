@@ -14,14 +14,14 @@ Documents are `Inner`, or `Several` where several models see them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.types import BadInput, Float32, Float64, TextMatrix
+from ssi_core.types import BadInput, Float32, Float64, TextMatrix, Texts, View
 
 
 class Projection(Protocol):
@@ -64,7 +64,7 @@ class Vectors:
     sparse : CSR float32 (n, columns) or None
         Weights of words; None: there is no sparse part.
     dense : float32 (n, dimensions)
-        C order, or None; of an index it may be float16 (`scoring.exhaustive`).
+        C order, or None; of an index it may be float16 (`scoring.half`).
     """
 
     sparse: TextMatrix | None = None
@@ -271,6 +271,33 @@ def _same_parts(documents: Vectors, came: str, parts: tuple[Vectors, ...]) -> No
     if len(of_documents) != len(parts):
         expected = len(of_documents) or "none"
         raise ValueError(f"queries: {came} parts, expected {expected}, the documents'")
+
+
+class Fitted(Protocol):
+    """A fitted model, as evaluation sees it: two maps from texts to `Vectors`."""
+
+    @property
+    def model(self) -> Any:
+        """Hyper-parameters."""
+        ...
+
+    @property
+    def query_views(self) -> Mapping[str, View]:
+        """Views that queries are read through."""
+        ...
+
+    @property
+    def document_views(self) -> Mapping[str, View]:
+        """Views that documents are read through."""
+        ...
+
+    def embed_queries(self, queries: Texts) -> Vectors:
+        """Convert queries to vectors."""
+        ...
+
+    def embed_documents(self, documents: Texts) -> Vectors:
+        """Convert documents to vectors."""
+        ...
 
 
 class Words(Protocol):

@@ -12,8 +12,8 @@ from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.types import Float64
 
 if TYPE_CHECKING:
-    from ssi_core.evaluation.evaluate import Validator
-    from ssi_core.scoring.ranker import Fitted
+    from ssi_core.evaluation.ranking import Validator
+    from ssi_core.scoring.vectors import Fitted
 
 
 def one_by_one(

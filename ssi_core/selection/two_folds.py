@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.folds import pooled
 from ssi_core.evaluation.measures import LOWER_IS_BETTER
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.tasks.split import hash_titles
 from ssi_core.types import Report, Task
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ssi_core.bounds import Mean
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES, Ranks
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.evaluation.significance import is_clearly_higher, paired_randomisation
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.types import Float64, Task
 
 

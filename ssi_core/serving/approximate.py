@@ -11,11 +11,10 @@ import numpy as np
 from ssi_core import files, resources, store
 from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.vectors import Inner, Vectors
-from ssi_core.serving.candidates import PartScores
+from ssi_core.serving.candidates import PartScores, SignCodes, signs_cost, write_signs
 from ssi_core.serving.query_words import known
 from ssi_core.serving.ranked import Scores
 from ssi_core.serving.searcher import Searcher, texts_of
-from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
 from ssi_core.types import BadInput, Int32
 
 _log = logging.getLogger(__name__)
@@ -34,9 +33,9 @@ def approximate(base: Searcher, directory: Path, recall: float) -> Searcher:
 
     Recall is the share of the 10 best documents that are found, on average over titles of up to 200
     documents drawn at random, asked as queries. It is measured for several numbers of documents to
-    look at when the codes of the documents (`serving.signs`) are made, kept in their manifest, and
-    is `Searcher.recall` of what comes back: that of the largest number where none is enough. What
-    is damaged is made again.
+    look at when the codes of the documents (`candidates.SignCodes`) are made, kept in their
+    manifest, and is `Searcher.recall` of what comes back: that of the largest number where none is
+    enough. What is damaged is made again.
 
     The search stays exact, and a warning says why, where the model has no dense vectors, or knows
     the words of too few titles to measure anything.

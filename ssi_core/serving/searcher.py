@@ -160,7 +160,7 @@ class Searcher:
         side = self.side_of(language)
         queries = self._read(texts, self.views(side))
         how = _How(k, side, popularity, marked, related)
-        block = max(1, _SCORES // max(len(self.index), 1))
+        block = max(1, _SCORES // max(1, *(len(part.ids) for part in self.ranked)))
         if 0 < len(texts) <= block:
             # Nothing is taken: rows that are taken are taken anew by whoever reads them.
             return self._answer(queries, how)

@@ -16,7 +16,7 @@ from ssi_core.tasks import kinds
 from ssi_core.tasks.auxiliary import write_auxiliary_pairs, write_auxiliary_queries
 from ssi_core.tasks.clicks import counted_rows, weights_of, write_clicks
 from ssi_core.tasks.cost import require_features
-from ssi_core.tasks.fields import write_fields
+from ssi_core.tasks.fields import write_fields, write_phrases
 from ssi_core.tasks.frozen import KIND
 from ssi_core.tasks.goals import write_goals
 from ssi_core.tasks.judged import write_judged
@@ -30,7 +30,6 @@ from ssi_core.tasks.names import (
     write_name_queries,
     write_self,
 )
-from ssi_core.tasks.phrases import write_phrases
 from ssi_core.tasks.queries import MATRICES as QUERY_MATRICES
 from ssi_core.tasks.reading import language_of, texts_of
 from ssi_core.tasks.spec import TaskSpec, spec_of

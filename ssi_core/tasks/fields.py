@@ -1,4 +1,4 @@
-"""Fields of the documents of a task beside their texts, without what its queries must not see.
+"""Fields of the documents of a task, and their phrases, without what its queries must not see.
 
 Kept in the task as parts aligned with those of the texts: ``title``, ``headings``, ``url`` (its
 words) and ``anchors``, the words of links that lead to it, a wording a line. A redirect is another
@@ -25,12 +25,19 @@ import polars as pl
 from ssi_core import files
 from ssi_core.collection import ANCHOR, REDIRECT
 from ssi_core.tasks.kinds import ANCHORS, LINK, TITLES
-from ssi_core.tasks.layout import FIELDS, PAIRS
+from ssi_core.tasks.layout import FIELDS, MATRICES, PAIRS, PHRASE_VIEW
 from ssi_core.tasks.reading import fields_in, language_of, lines_of, names_in, with_redirects
 from ssi_core.tasks.split import TRAIN, side_of_documents
 from ssi_core.tasks.task_builder import TaskBuilder
 from ssi_core.text import fields as names
 from ssi_core.text.tokenizer import tokenize
+from ssi_core.views.counting import matrix_path
+from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.names import PHRASES
+from ssi_core.views.phrases import view_of
+from ssi_core.views.text_view import TextView
+
+_AT_ONCE = 10_000
 
 
 def write_fields(builder: TaskBuilder) -> None:
@@ -146,3 +153,22 @@ def names_of_task(task: Path) -> pl.DataFrame | None:
 def field_parts(task: Path) -> list[Path]:
     """Return the files of the short fields of a task; none where it reads texts alone."""
     return files.parts_in(task / FIELDS)
+
+
+def write_phrases(task: Path, base: TextView) -> int:
+    """Write the view and its matrix, beside the fields of the documents; returns its columns."""
+    view = view_of(base, _lines_of_names(task))
+    view.save(task / PHRASE_VIEW)
+    with CsrWriter(matrix_path(task / MATRICES, PHRASES), len(view.keys)) as writer:
+        for lines in _lines_of_names(task):
+            counts = view.count(lines)
+            writer.append(counts.indptr, counts.indices, counts.data)
+    return len(view.keys)
+
+
+def _lines_of_names(task: Path) -> Iterator[Sequence[str]]:
+    """Yield title and headings of the documents, a line each, in blocks of documents."""
+    for part in field_parts(task):
+        frame = files.read_strings([part], names.TITLE, names.HEADINGS)
+        for block in frame.iter_slices(_AT_ONCE):
+            yield [f"{title}\n{headings}" for title, headings in block.rows()]

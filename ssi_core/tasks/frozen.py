@@ -20,7 +20,7 @@ from scipy import sparse
 
 from ssi_core import files, store
 from ssi_core.collection import LABELS, TRANSLATION
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.tasks.kinds import LINK_OF_TRANSLATION
 from ssi_core.tasks.labels import read_labels
 from ssi_core.tasks.linked import Linked, Side, number_of, read_linked

@@ -23,7 +23,7 @@ from ssi_core import files
 from ssi_core.arrays import load_array
 from ssi_core.collection import INGEST, JUDGEMENT, Collection, relation_at
 from ssi_core.remedies import typed
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.tasks.layout import PAIRS
 from ssi_core.tasks.pairs import write_side
 from ssi_core.tasks.queries import load_queries, write_exclude, write_queries

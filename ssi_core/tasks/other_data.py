@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ssi_core import store
 from ssi_core.collection import JUDGEMENT, open_collection
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.scoring.vectors import Fitted
 from ssi_core.tasks import judged
 from ssi_core.tasks.frozen import KIND, freeze, open_frozen, raw_of
 from ssi_core.tasks.labels import marked_by

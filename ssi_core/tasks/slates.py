@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ssi_core.kernels.ranking.relevance import estimate_relevance
+from ssi_core.kernels.ranking.examination import estimate_relevance
 from ssi_core.tasks.layout import SHOWN
 from ssi_core.tasks.pairs import write_lists
 from ssi_core.tasks.split import NO_SIDE, SPLITS, TEST, TRAIN

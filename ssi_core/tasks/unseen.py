@@ -20,8 +20,7 @@ import polars as pl
 
 from ssi_core import files
 from ssi_core.collection import INGEST, Collection, Side
-from ssi_core.scoring.ranker import Fitted
-from ssi_core.scoring.vectors import Vectors
+from ssi_core.scoring.vectors import Fitted, Vectors
 from ssi_core.tasks.labels import read_labels
 from ssi_core.tasks.reading import fields_in, joined, names_of, with_redirects
 from ssi_core.text.tokenizer import spoken

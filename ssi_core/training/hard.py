@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ssi_core.evaluation.ranking import BLOCK_BYTES
+from ssi_core.evaluation.candidates import BLOCK_BYTES
 from ssi_core.kernels.sparse import Csr, read_only
 from ssi_core.kernels.training.structs import Data
 from ssi_core.kernels.training.sweep import SHARES

@@ -8,8 +8,7 @@ import numpy as np
 
 from ssi_core.kernels.training.private import Private, give, own_rows, take
 from ssi_core.kernels.training.structs import Data, Parameters
-from ssi_core.kernels.training.sweep import Group
-from ssi_core.kernels.training.turns import Taker
+from ssi_core.kernels.training.sweep import Group, Taker
 
 _WORDS = 256
 """Words that have such rows: those of U and V fit into a core's cache, 112 KiB each at N = 100."""

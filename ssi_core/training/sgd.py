@@ -16,9 +16,19 @@ from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded, read_only
 from ssi_core.kernels.training import sweep as kernel
 from ssi_core.kernels.training.changes import mark_words
 from ssi_core.kernels.training.pooled import Pool, empty_pool, frequent_words
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn, Work
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
-from ssi_core.kernels.training.turns import Taker
+from ssi_core.kernels.training.structs import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Data,
+    Parameters,
+    Settings,
+    Stepped,
+    Turn,
+    Work,
+)
+from ssi_core.kernels.training.sweep import Taker
 from ssi_core.training.descend import SAMPLERS
 from ssi_core.training.private import PrivateRows, worth_while
 from ssi_core.types import Float64, Int32, Int64, Pairs, Task, Texts

@@ -21,9 +21,9 @@ from ssi_core.views.bags import Bags, Batch, count_bags
 from ssi_core.views.bm25 import sums
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.fields import by_field
+from ssi_core.views.lexicon import Vocabulary, choose_words, to_columns
 from ssi_core.views.names import COUNTS, FIELDS
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
 from ssi_core.views.weighting import Side, Weighting, inverse_document_frequency, weigh_side
 
 BLOCK = 1 << 22

@@ -47,11 +47,11 @@ class CsrWriter:
         Entries written so far.
     """
 
-    def __init__(self, directory: Path, width: int, dtype: DTypeLike = np.float32) -> None:
+    def __init__(self, directory: Path, width: int) -> None:
         directory.mkdir(parents=True)
         self._directory, self._width = directory, width
         self._indices = GrowingArray(directory / "indices.npy", np.int32)
-        self._data = GrowingArray(directory / "data.npy", dtype)
+        self._data = GrowingArray(directory / "data.npy", np.float32)
         self._lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
         self.nonzeros = 0
 

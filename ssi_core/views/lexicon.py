@@ -1,23 +1,28 @@
-"""Bags of words of many texts, counted on their UTF-8 bytes.
+"""Words and their numbers: bags of words of many texts, and the words of them that are columns.
 
-Gives the words of `ssi_core.text.tokenizer.tokenize`. Most of a text is ASCII: a chunk of ASCII
-between separators is a word, unless words are stems. Any other chunk is tokenised in Python the
-first time that it is met, and by its number from then on. Cutting a text into chunks before it is
-normalised loses nothing: NFKC joins no letter or digit with a separator of ASCII.
+Texts are counted on their UTF-8 bytes, and have the words of `ssi_core.text.tokenizer.tokenize`.
+Most of a text is ASCII: a chunk of ASCII between separators is a word, unless words are stems. Any
+other chunk is tokenised in Python the first time that it is met, and by its number from then on.
+Cutting a text into chunks before it is normalised loses nothing: NFKC joins no letter or digit with
+a separator of ASCII.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ssi_core.kernels.text import ngrams
 from ssi_core.kernels.text import words as kernels
 from ssi_core.text.tokenizer import language_of, tokenize
-from ssi_core.types import Int32, Int64
+from ssi_core.types import Int32, Int64, TextMatrix
 
 BATCH_BYTES = 1 << 24
 """Bytes of text that are worked on at a time: what bounds the memory, beside the words."""
@@ -223,3 +228,106 @@ class Lexicon:
             return len(words)
         sizes = self._more_ends[several + 1] - self._more_ends[several]
         return len(words) - len(several) + int(sizes.sum())
+
+
+class Vocabulary(Sequence[str]):
+    """Words, the most frequent first: "the n most frequent words" are the ids below n.
+
+    Parameters
+    ----------
+    words : Series
+        Distinct words.
+    """
+
+    def __init__(self, words: pl.Series) -> None:
+        self.series = words.alias("word")
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Vocabulary: ...
+    def __getitem__(self, index: int | slice) -> str | Vocabulary:
+        word = self.series[index]
+        return Vocabulary(word) if isinstance(index, slice) else str(word)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.series.to_list())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.series.equals(other.series)
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def digest(self) -> str:
+        """Return a digest of the words and their order, 16 hexadecimal digits."""
+        text = "\n".join(self.series.to_list())
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def choose_words(lexicon: Lexicon, frequency: Int64, words: int | None) -> tuple[Vocabulary, Int32]:
+    """Take the most frequent words; equal ones in alphabetical order (of code points).
+
+    Parameters
+    ----------
+    frequency : int64 array
+        Int64 (len(lexicon),), occurrences of each number of the lexicon.
+    words : int or None
+        At most so many; None: every word that occurs.
+
+    Returns
+    -------
+    vocabulary, ids
+        ids : int32 (len(lexicon),), the word's place in the vocabulary or -1
+    """
+    least = 1
+    if words is not None and words < np.count_nonzero(frequency):
+        least = max(1, int(np.partition(frequency, -words)[-words]))
+    numbers = np.flatnonzero(frequency >= least)
+    chosen = (
+        pl.DataFrame(
+            {"word": lexicon.words(numbers), "number": numbers, "frequency": frequency[numbers]}
+        )
+        .sort(["frequency", "word"], descending=[True, False])
+        .head(words if words is not None else len(numbers))
+    )
+    ids = np.full(len(frequency), -1, np.int32)
+    ids[chosen["number"].to_numpy()] = np.arange(len(chosen), dtype=np.int32)
+    return Vocabulary(chosen["word"]), ids
+
+
+def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> TextMatrix:
+    """Convert bags of words to a matrix of counts, without columns outside of 0..width - 1.
+
+    Returns
+    -------
+    CSR float32 (len(indptr) - 1, width), sorted indices
+    """
+    kept = (columns >= 0) & (columns < width)
+    if len(indptr) == 2:
+        return _one_row(columns[kept], counts[kept], width)
+    ends = np.concatenate([[0], np.cumsum(kept)])
+    matrix = sparse.csr_array(
+        (counts[kept].astype(np.float32), columns[kept], ends[indptr].astype(np.int32)),
+        shape=(len(indptr) - 1, width),
+    )
+    matrix.sort_indices()
+    return matrix
+
+
+def _one_row(columns: Int32, counts: Int32, width: int) -> TextMatrix:
+    order = columns.argsort()
+    data, indptr = counts[order].astype(np.float32), np.array([0, len(columns)], np.int32)
+    # The constructor would check what is known, which takes as long as a short query.
+    row: TextMatrix = object.__new__(sparse.csr_array)
+    vars(row).update(vars(_no_word(width)), data=data, indices=columns[order], indptr=indptr)
+    return row
+
+
+@lru_cache(maxsize=64)
+def _no_word(width: int) -> TextMatrix:
+    nothing = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32)
+    return sparse.csr_array(nothing, shape=(1, width))

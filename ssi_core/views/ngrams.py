@@ -81,10 +81,6 @@ class Ngrams:
         counts.sum_duplicates()
         return counts
 
-    def words_of(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of the words of a run."""
-        return _spelled(self.levels, number)
-
     def find(self, words: Sequence[int]) -> int:
         """Return the number of the run of exactly these words, -1 if it is not kept."""
         if len(words) != self.n:
@@ -239,11 +235,3 @@ def _table(keys: Keys) -> tuple[Keys, Int32]:
     with np.errstate(over="ignore"):
         kernels.fill(keys, *table)
     return table
-
-
-def _spelled(levels: Sequence[Keys], number: int) -> tuple[int, ...]:
-    """Return the numbers of the words of an n-gram, which is two overlapping shorter ones."""
-    if not levels:
-        return (number,)
-    first, second = divmod(int(levels[-1][number]), 1 << 32)
-    return (*_spelled(levels[:-1], first), _spelled(levels[:-1], second)[-1])

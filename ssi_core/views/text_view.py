@@ -16,10 +16,9 @@ from ssi_core import files, store
 from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.text import fields, tokenizer
 from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
-from ssi_core.views.lexicon import Lexicon, batches
+from ssi_core.views.lexicon import Lexicon, Vocabulary, batches, to_columns
 from ssi_core.views.names import COUNTS, FIELDS, LM
 from ssi_core.views.statistics import Statistics
-from ssi_core.views.vocabulary import Vocabulary, to_columns
 from ssi_core.views.weighting import Side, Weighting, weigh_side
 
 # Unknown words of transformed texts are numbered too; past so many, numbering starts afresh.

@@ -9,8 +9,9 @@ from scipy import stats
 from ssi_core.evaluation import ranking as module
 from ssi_core.evaluation.candidates import candidates as chosen_of
 from ssi_core.evaluation.candidates import draw_tuples
-from ssi_core.evaluation.evaluate import Validator, evaluate
+from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.measures import MEASURES, every_measure, hubness
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.scoring.vectors import Inner
 from ssi_core.types import BadInput, Pairs
 from tests.evaluation import naive

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.candidates import candidates, draw_tuples
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import candidates, draw_tuples, ranking_memory
 from ssi_core.models.measuring import _BASE, evaluation_memory, require_evaluation
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import open_task

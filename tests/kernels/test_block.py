@@ -12,9 +12,18 @@ from ssi_core.kernels.training.pooled import (
     size_of_pool,
 )
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
+from ssi_core.kernels.training.structs import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Data,
+    Parameters,
+    Settings,
+    Stepped,
+    Turn,
+)
 from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted, sweep_of
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.training.sgd import in_runs
 from tests.kernels.test_sweep import WORDS, N, each_diagonal, embedding, rows, work
 

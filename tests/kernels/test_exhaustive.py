@@ -12,8 +12,8 @@ from scipy import sparse
 
 from ssi_core.kernels.ranking.tiles import ROWS
 from ssi_core.kernels.sparse import csr
-from ssi_core.scoring import exhaustive as module
-from ssi_core.scoring.exhaustive import best_of_all
+from ssi_core.scoring import inner as module
+from ssi_core.scoring.inner import best_of_all
 
 
 def whole(rng, rows, columns, share=1.0):

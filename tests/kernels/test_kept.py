@@ -14,7 +14,7 @@ from ssi_core import compiled
 from ssi_core.kernels import jit, jit_fast, part
 from ssi_core.kernels.compiling import keys
 from ssi_core.kernels.sparse import dot
-from ssi_core.kernels.training import turns
+from ssi_core.kernels.training.sweep import _take
 
 compiling = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="all is Python")
 PROCESSOR = ("x86_64-unknown-linux-gnu", "some", "+avx")
@@ -293,7 +293,7 @@ def test_another_signature_another_key():
 def test_what_calls_the_parts_of_a_sweep_is_kept():
     """It refers to an intrinsic of this package, whose sources are part of a build."""
     numbers = numba.int64[::1], numba.types.UniTuple(numba.int64, 1), numba.int64, numba.int64
-    assert keys.key(turns._take, numbers, None)
+    assert keys.key(_take, numbers, None)
 
 
 @compiling

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.kernels.ranking.metrics import rank_relevant
+from ssi_core.kernels.ranking.scores import rank_relevant
 
 ROLES = ("irrelevant", "relevant", "barred", "outside", "relevant outside")
 SCORES = (-1.0, 0.0, 0.25, 2.0, float("nan"), float("-inf"), float("inf"))

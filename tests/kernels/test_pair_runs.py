@@ -9,9 +9,18 @@ from ssi_core.kernels import jit
 from ssi_core.kernels.sparse import Csr, aligned_empty, csr, padded
 from ssi_core.kernels.training.pair_runs import RUNS
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Stepped, Turn
+from ssi_core.kernels.training.structs import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Data,
+    Parameters,
+    Settings,
+    Stepped,
+    Turn,
+)
 from ssi_core.kernels.training.sweep import Group, draw_negative, sweep_of
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
 from ssi_core.training.sgd import _work, in_runs
 from tests.kernels.test_sweep import rows
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssi_core.kernels.ranking.scores import best_again, top_k
+from ssi_core.kernels.ranking.best import best_again, top_k
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssi_core.kernels import part
-from ssi_core.kernels.training.turns import begin
+from ssi_core.kernels.training.sweep import begin
 
 
 class Sum(NamedTuple):

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ssi_core.kernels.ranking.best import add_likelihoods, add_pairs
 from ssi_core.kernels.ranking.candidates import best_by_words
 from ssi_core.kernels.ranking.hamming import class_counts, scan, scan_words
-from ssi_core.kernels.ranking.metrics import rank_alike
 from ssi_core.kernels.ranking.scores import (
     add_frequent,
-    add_likelihoods,
-    add_pairs,
     add_sparse,
     products_with_half,
+    rank_alike,
     widen_rows,
 )
 from ssi_core.kernels.sparse import (
@@ -161,13 +160,13 @@ def test_products_by_an_inverted_index_and_by_pairs_are_the_product(seed):
         columns = np.zeros((2, 9, 4), np.float32)  # two blocks, of which the second is not full
         columns[0], columns[1, :, :3] = documents[:4].T, documents[4:].T
         scores = begin.copy()
-        add_frequent(*asked, columns[:, :frequent], 1, 4, scores)
-        add_sparse(*asked, *postings, frequent, 1, 4, scores)
+        add_frequent(asked, columns[:, :frequent], 1, 4, scores)
+        add_sparse(asked, postings, frequent, 1, 4, scores)
         np.testing.assert_array_equal(scores, expected)
     pairs = rng.integers(0, [[5], [7]], (2, 30)).astype(np.int32)
     pairs[0].sort()
     scratch, values = np.zeros(9, np.float32), np.ones(30, np.float32)
-    add_pairs(*asked, *held, *pairs, 2, 29, scratch, values)
+    add_pairs(asked, held, *pairs, 2, 29, scratch, values)
     products = (queries @ documents.T)[tuple(pairs)]
     products[[0, 1, 29]] = 0
     np.testing.assert_array_equal(values, 1 + products)
@@ -176,7 +175,7 @@ def test_products_by_an_inverted_index_and_by_pairs_are_the_product(seed):
     asked = csr(sparse.csr_array(queries))
     for first, last in ((0, 3), (3, 7)):  # a run that ends with the first query leaves nothing
         alone = np.arange(7, dtype=np.int32)
-        add_pairs(*asked, *held, 0 * alone, alone, first, last, scratch, values)
+        add_pairs(asked, held, 0 * alone, alone, first, last, scratch, values)
         assert not scratch.any()
 
 
@@ -189,7 +188,7 @@ def test_likelihoods_are_logarithms_of_words_and_topics(seed):
     topics, dense = (rng.integers(0, 3, (n, 2)).astype(np.float32) for n in (9, 7))
     pairs = rng.integers(0, [[5], [7]], (2, 20)).astype(np.int32)
     scratch, scores = np.zeros(9, np.float32), np.ones(20, np.float32)
-    add_likelihoods(*asked, *held, topics, dense, *pairs, 1, 19, scratch, scores)
+    add_likelihoods(asked, held, topics, dense, *pairs, 1, 19, scratch, scores)
     inner = np.log(1 + documents[pairs[1]] + dense[pairs[1]] @ topics.T)
     expected = 1 + (queries[pairs[0]] * inner).sum(axis=1)
     np.testing.assert_allclose(scores[1:19], expected[1:19], rtol=1e-5, atol=1e-5)
@@ -206,7 +205,7 @@ def test_the_best_by_words_are_those_of_a_sort_beside_the_given_ones(seed):
     rows, scores = (np.full((5, near + more), 77, kind) for kind in (np.int32, np.float32))
     rows[:, :near], scores[:, :near] = given, 10
     scratch = np.full(7, 9, np.float32), np.zeros(7, np.int32), np.full(7, 9, np.int32)
-    best_by_words(*asked, *postings, near, rows, scores, *scratch)
+    best_by_words(asked, postings, near, rows, scores, *scratch)
     products, met = (
         queries @ documents.T,
         (queries != 0).astype(int) @ (documents != 0).T.astype(int),

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator, evaluate
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bilinear.bilinear import Bilinear

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ssi_core.arrays import check_arrays
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.evaluation.significance import is_clearly_higher
 from ssi_core.models import load_model
 from ssi_core.models.bm25 import TRIED, Bm25

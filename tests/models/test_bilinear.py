@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
@@ -23,8 +23,8 @@ from ssi_core.training import sgd
 from ssi_core.training.descend import Diverged
 from ssi_core.training.sgd import Sgd
 from ssi_core.types import BadInput, Pairs, Texts
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from tests.scores import all_scores
 from tests.seals import reseal
 from tests.training.as_well import assert_two_threads_learn_as_well

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.models import load_model
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.in_degree import InDegree

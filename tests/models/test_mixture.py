@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator, evaluate
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.experiment import parse_table
 from ssi_core.models import MODELS
 from ssi_core.models.combined.mixture import Mixture

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import ssi_core as ssi
-from ssi_core.evaluation.evaluate import Validator
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25

@@ -11,8 +11,8 @@ import pytest
 import ssi_core as ssi
 from ssi_core.collection import open_collection
 from ssi_core.estimator import parse
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.models import load_model
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25 import Bm25

@@ -5,8 +5,8 @@ import pytest
 
 from ssi_core.kernels.ranking.scores import widen_rows
 from ssi_core.kernels.sparse import read_only
-from ssi_core.scoring import exhaustive
-from ssi_core.scoring.exhaustive import half_products
+from ssi_core.scoring import half
+from ssi_core.scoring.half import half_products
 from ssi_core.scoring.scorer import Scorer, score_pairs
 from ssi_core.scoring.vectors import Inner, wide
 from tests.scoring.test_scorer import by_numpy, random_vectors
@@ -36,8 +36,8 @@ def test_float32_stays_as_it_is():
 def test_inner_products_are_those_of_the_rounded_rows(
     rows_of_a_block, converts, count, monkeypatch
 ):
-    monkeypatch.setattr(exhaustive, "converts_float16", lambda: converts)
-    monkeypatch.setattr(exhaustive, "_BLOCK_BYTES", rows_of_a_block * 4 * 5)
+    monkeypatch.setattr(half, "converts_float16", lambda: converts)
+    monkeypatch.setattr(half, "_BLOCK_BYTES", rows_of_a_block * 4 * 5)
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((count, 5)).astype(np.float32)
     documents = rng.standard_normal((11, 5)).astype(np.float16)

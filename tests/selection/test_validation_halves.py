@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.evaluate import Validator
 from ssi_core.evaluation.measures import MEASURES
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.models.base import FitOptions
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.choice.untrained import is_shared, untrained

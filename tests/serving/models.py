@@ -18,9 +18,9 @@ from ssi_core.models.latent.lsi import Lsi, LsiMixture
 from ssi_core.models.query_expansion import QueryExpansion
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.types import Texts, View
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 
 WORDS = ("car", "automobile", "engine", "moon", "rocket", "wheel", "planet", "road")

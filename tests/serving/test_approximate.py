@@ -8,10 +8,9 @@ import pytest
 from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates as module
 from ssi_core.serving.approximate import approximate
-from ssi_core.serving.candidates import PartScores
+from ssi_core.serving.candidates import PartScores, SignCodes, signs_cost, write_signs
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.searcher import Searcher
-from ssi_core.serving.signs import SignCodes, signs_cost, write_signs
 from ssi_core.types import Refused
 from tests.serving.models import WORDS, documents, random_models
 

@@ -9,8 +9,7 @@ from ssi_core.scoring.inner import best_of
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Inner
 from ssi_core.serving import candidates
-from ssi_core.serving.candidates import PartScores
-from ssi_core.serving.signs import BITS, SignCodes, planes, write_signs
+from ssi_core.serving.candidates import BITS, PartScores, SignCodes, planes, write_signs
 from tests.seals import accepted
 
 
@@ -32,7 +31,7 @@ def test_codes_that_are_not_as_they_are_declared_are_refused(tmp_path):
 
 @pytest.mark.parametrize("count", [1, 5, 60, 200])
 def test_signs_rank_as_a_naive_count_of_them_does(tmp_path, monkeypatch, count):
-    monkeypatch.setattr("ssi_core.serving.signs._BLOCK", 64)
+    monkeypatch.setattr("ssi_core.serving.candidates._BLOCK", 64)
     documents, queries = random_vectors(200, 0).dense, random_vectors(9, 1).dense
     write_signs(documents, tmp_path / "codes.npy")
     rows, products = SignCodes(documents, tmp_path / "codes.npy")(queries, count)

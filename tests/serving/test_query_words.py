@@ -21,7 +21,7 @@ from ssi_core.serving.query_words import (
 from ssi_core.serving.searcher import open_searcher
 from ssi_core.serving.why import why
 from ssi_core.text.tokenizer import stemmed
-from ssi_core.views.vocabulary import Vocabulary
+from ssi_core.views.lexicon import Vocabulary
 from tests.serving.models import documents, views, write_parts
 
 

@@ -1,17 +1,14 @@
 """Words that a model relates to a query: those of the explanation, and where they are marked."""
 
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 
-from ssi_core.serving import examples as examples_module
-from ssi_core.serving.examples import examples
 from ssi_core.serving.explain import explain_pair
 from ssi_core.serving.index import build_index, open_index
 from ssi_core.serving.related_words import LEAST, MOST, related_words
 from ssi_core.serving.searcher import Searcher, texts_of
-from tests.serving.models import TEXTS, TITLES, documents, random_models, write_parts
+from tests.serving.models import TEXTS, documents, random_models, write_parts
 
 MODELS = random_models(1)
 DENSE = [
@@ -75,21 +72,3 @@ def test_a_search_marks_related_words_where_it_is_asked_to(tmp_path):
         words = {hit.snippet[start:end] for start, end in hit.related}
         assert words.isdisjoint({"car"})
         assert not set(hit.related) & set(hit.marks)
-
-
-def test_examples_are_titles_that_the_model_reads_the_most_linked_first(tmp_path):
-    asked = searcher(MODELS[-1], tmp_path)
-    assert examples(asked, 3) == examples(asked, 3)
-    assert set(examples(asked)) <= set(TITLES)
-    assert "Planets" not in examples(asked), "a word that the model does not know"
-
-
-def test_examples_begin_with_what_links_name_in_most_words(monkeypatch):
-    class Linked(list):
-        titles = ("Car", "Boat (ship)", "Bird", "x" * 31, "x" * 30, "Three words here", "4 " * 4)
-        anchors = ("a", "a\nb\nc", "a\nb", *["a"] * 4)
-        passages = tuple(SimpleNamespace(anchors=words) for words in anchors)
-
-    monkeypatch.setattr(examples_module, "known", lambda queries: [True] * len(queries))
-    asked = SimpleNamespace(index=Linked(range(7)), queries=lambda titles: titles)
-    assert examples(asked) == ["Boat", "Bird", "Car", "x" * 30, "Three words here"]

@@ -14,10 +14,10 @@ from ssi_core.tasks.labels import FEWEST, languages_of, marked_by
 from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import Raw, require_known, require_scores, unknown_share
 from ssi_core.types import BadInput
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.rewriting import Rewriting, RewrittenView, Translation
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 from tests.corpora import judged_pairs, topical, write_collection, write_corpus
 from tests.evaluation import naive

@@ -14,6 +14,14 @@ from ssi_core.views.ngrams import count_ngrams, load_ngrams
 LETTERS = [*"abcdefg", "café", "x½y"]
 
 
+def words_of(levels, number):
+    """Numbers of the words of an n-gram, which is two overlapping shorter ones."""
+    if not levels:
+        return (number,)
+    first, second = divmod(int(levels[-1][number]), 1 << 32)
+    return (*words_of(levels[:-1], first), words_of(levels[:-1], second)[-1])
+
+
 @pytest.fixture(scope="module", params=["en", "ja"])
 def texts(request):
     rng = np.random.default_rng(11)
@@ -67,7 +75,7 @@ def test_equals_a_dictionary_whatever_the_memory(texts, n, memory):
     counted = Counter()
     for runs, one in zip(read.runs(n), documents, strict=True):
         counted.update(set(runs) if one else ())
-    spelled = [tuple(read.names[w] for w in found.words_of(i)) for i in range(len(found))]
+    spelled = [tuple(read.names[w] for w in words_of(found.levels, i)) for i in range(len(found))]
     kept = {run: times for run, times in counted.items() if times >= 5}
     assert len(kept) > 3
     assert dict(zip(spelled, frequency.tolist(), strict=True)) == kept
@@ -100,7 +108,7 @@ def test_finds_a_run_and_survives_a_file(texts, tmp_path):
     found.save(tmp_path)
     loaded = load_ngrams(tmp_path, 3)
     for number in range(len(found)):
-        words = found.words_of(number)
+        words = words_of(found.levels, number)
         assert len(words) == 3
         assert loaded.find(words) == number
     assert loaded.find(words[:2]) == -1
@@ -112,7 +120,7 @@ def test_a_run_stays_in_its_text():
     found, frequency, _ = count_ngrams(
         read.blocks, 2, words=read.frequency(documents), documents=documents
     )
-    spelled = {tuple(read.names[w] for w in found.words_of(i)) for i in range(len(found))}
+    spelled = {tuple(read.names[w] for w in words_of(found.levels, i)) for i in range(len(found))}
     assert spelled == {("a", "b"), ("c", "d")}
     assert frequency.tolist() == [5, 5]
 

@@ -13,8 +13,8 @@ from ssi_core.arrays import load_csr
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.dice import Matches
 from ssi_core.views.hashing import Hashing, feature_map, parse_view
+from ssi_core.views.lexicon import Vocabulary, choose_words, to_columns
 from ssi_core.views.statistics import Statistics, share_of
-from ssi_core.views.vocabulary import Vocabulary, choose_words, to_columns
 from ssi_core.views.weighting import (
     Weighting,
     heaviest,

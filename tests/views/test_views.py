@@ -10,9 +10,9 @@ from ssi_core.tasks.task import open_task
 from ssi_core.text import tokenizer
 from ssi_core.types import BadInput
 from ssi_core.views import text_view as views
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView, load_view
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 from tests.corpora import topical
 

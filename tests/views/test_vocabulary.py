@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssi_core.views.lexicon import Lexicon
-from ssi_core.views.vocabulary import choose_words, to_columns
+from ssi_core.views.lexicon import Lexicon, choose_words, to_columns
 
 WORDS = st.text("abé", min_size=1, max_size=3)
 

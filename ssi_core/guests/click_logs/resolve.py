@@ -16,7 +16,7 @@ from ssi_core.guests.click_logs.propensity import estimate_propensities
 from ssi_core.guests.click_logs.quarantine import Quarantine
 from ssi_core.guests.click_logs.rules import Rules
 from ssi_core.guests.click_logs.shards import Shards
-from ssi_core.kernels.ranking.relevance import estimate_relevance
+from ssi_core.kernels.ranking.examination import estimate_relevance
 from ssi_core.remedies import typed
 from ssi_core.store import Building
 from ssi_core.types import BadInput

@@ -21,7 +21,7 @@ class Rules:
     clicks : Clicks
         "all": every click alike; "first": only the first position counts (the paper); "weighted": a
         pair weighs what its relevance is estimated to be, clicks / looks, where looks are the sum
-        of the propensities of its showings (`kernels.ranking.relevance`); "inverse": every click,
+        of the propensities of its showings (`kernels.ranking.examination`); "inverse": every click,
         by one over the propensity of its position.
     clip : float
         With "inverse": largest of these weights.

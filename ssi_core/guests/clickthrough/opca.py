@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from ssi_core.bounds import Count, Dimensions, Positive, Values
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.guests.clickthrough.paired import Moments, Paired, components_memory
 from ssi_core.models.base import FitOptions, FittedModel, fitted
 from ssi_core.models.latent.projection import Projection

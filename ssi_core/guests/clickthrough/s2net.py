@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core.bounds import Count, Dimensions, Positive, Tries
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.guests.clickthrough.kernels.logistic import logistic_pairs
 from ssi_core.guests.clickthrough.lbfgs import Lbfgs
 from ssi_core.guests.clickthrough.paired import Paired, Rows, components_memory, paired_memory

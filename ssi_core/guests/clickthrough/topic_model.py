@@ -31,7 +31,7 @@ from ssi_core import files
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Mixed, Prior, Share, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.guests.clickthrough.kernels.topics import em_pass, fold_in
 from ssi_core.guests.clickthrough.passes import go_over, judge_of
 from ssi_core.guests.clickthrough.unseen import Unseen, own_weights

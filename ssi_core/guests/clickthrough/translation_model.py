@@ -27,7 +27,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpecs, csr_specs
 from ssi_core.bounds import Count, Mixed, Share, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.guests.clickthrough.kernels.translation import likelihoods, translate
 from ssi_core.guests.clickthrough.passes import go_over, judge_of
 from ssi_core.guests.clickthrough.unseen import Unseen, own_weights

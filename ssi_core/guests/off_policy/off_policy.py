@@ -20,7 +20,7 @@ With ``w = pi(d, k | q) / mu(d, k | q)`` for each of the n visits i and its plac
   ``sum_k L_k (sum_i w_ik c_ik) / (sum_i w_ik)``
 - ``dr`` (Dudik, Langford and Li 2011), doubly robust: what a model says of pi, plus what ips says
   of the model's errors, right if one of the two is. With ``m = theta_k g_qd``, where g is the
-  estimated relevance of the pair (`kernels.ranking.relevance`):
+  estimated relevance of the pair (`kernels.ranking.examination`):
   ``1/n sum_i (sum_kd pi(d, k | q_i) m_kd + sum_k w_ik (c_ik - m_ik))``
 - ``pbm`` (Li et al. 2018): a click counts wherever the pair was shown,
   ``1/n sum_ik c_ik sum_l pi(d, l | q) theta_l / sum_l mu(d, l | q) theta_l``
@@ -39,8 +39,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core.guests.off_policy.click_log import ClickLog, Counts
-from ssi_core.kernels.ranking.examination import fit_examination
-from ssi_core.kernels.ranking.relevance import estimate_relevance
+from ssi_core.kernels.ranking.examination import estimate_relevance, fit_examination
 from ssi_core.types import BadInput, Float64, Int64
 
 ESTIMATORS = ("ips", "snips", "dr", "pbm")

@@ -10,10 +10,9 @@ import polars as pl
 
 from ssi_core.collection import CLICK
 from ssi_core.evaluation.ranking import blocks
-from ssi_core.kernels.ranking.scores import top_k
-from ssi_core.scoring.ranker import Fitted
+from ssi_core.kernels.ranking.best import top_k
 from ssi_core.scoring.scorer import Scorer, score_pairs
-from ssi_core.scoring.vectors import Vectors, refuse_nan
+from ssi_core.scoring.vectors import Fitted, Vectors, refuse_nan
 from ssi_core.tasks.linked import Side, number_of, read_linked
 from ssi_core.tasks.reading import texts_at
 from ssi_core.tasks.unseen import texts_in_views

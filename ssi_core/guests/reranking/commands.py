@@ -12,9 +12,9 @@ import click
 
 from ssi_core.command.fields import PATH, argument, option
 from ssi_core.command.models import experiment_run
-from ssi_core.command.named_values import require_name, values_of
 from ssi_core.command.options import MAX_QUERIES, ROWS, SAVE, SEED
 from ssi_core.command.results import write_result
+from ssi_core.command.values import require_name, values_of
 from ssi_core.command.verb import Outcome, Verbs, progress, settings
 from ssi_core.guests.reranking.display import show_facts, show_measures, show_rankers
 

@@ -40,10 +40,10 @@ from ssi_core.text.fields import FIELDS as FIELDS_OF_A_PAGE
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput, Float32, Float64, Pairs, TextMatrix, Texts
 from ssi_core.types import Task as Data
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.names import COUNTS, FIELDS
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 
 DIMENSIONS = 32

@@ -17,7 +17,7 @@ from scipy import sparse
 from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.relatedness import relatedness
 from ssi_core.kernels.sparse import unit_rows
-from ssi_core.text.stop_words import ENGLISH
+from ssi_core.text.stems import ENGLISH
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import Float64, Int64
 

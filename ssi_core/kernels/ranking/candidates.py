@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part
 from ssi_core.kernels.ranking.hamming import ones
+from ssi_core.kernels.sparse import Csr
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -127,12 +128,8 @@ def nearest_by_signs(
 
 @jit
 def best_by_words(
-    query_start: Starts,
-    query_column: Rows,
-    query_value: Floats,
-    posting_start: Starts,
-    posting_document: Rows,
-    posting_value: Floats,
+    queries: Csr,
+    postings: Csr,
     near: int,
     rows: Rows,
     scores: Floats,
@@ -146,10 +143,10 @@ def best_by_words(
 
     Parameters
     ----------
-    query_start, query_column, query_value : int64, int32, float32
-        CSR of m queries.
-    posting_start, posting_document, posting_value : int64, int32, float32
-        CSC of the documents.
+    queries : Csr
+        Sparse parts of m queries.
+    postings : Csr
+        Sparse parts of the documents, a row for each column.
     near : int
         How many documents are given.
     rows : int32 (m, near + words)
@@ -167,16 +164,16 @@ def best_by_words(
     for query in range(len(rows)):
         row, score, turn = rows[query], scores[query], query + 1
         count = 0
-        for s in range(query_start[query], query_start[query + 1]):
-            word, value = query_column[s], query_value[s]
-            for t in range(posting_start[word], posting_start[word + 1]):
-                document = posting_document[t]
+        for s in range(queries.indptr[query], queries.indptr[query + 1]):
+            word, value = queries.indices[s], queries.data[s]
+            for t in range(postings.indptr[word], postings.indptr[word + 1]):
+                document = postings.indices[t]
                 if turns[document] != turn:
                     turns[document] = turn
                     sums[document] = 0
                     met[count] = document
                     count += 1
-                sums[document] += value * posting_value[t]
+                sums[document] += value * postings.data[t]
         for position in range(near):
             document = row[position]
             if document >= 0 and turns[document] == turn:

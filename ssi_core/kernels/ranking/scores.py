@@ -1,16 +1,24 @@
-"""Scores of sparse rows, by an inverted index or pair by pair, and the k best of a row."""
+"""Scores of queries with all documents, and the ranks of the few relevant ones among them.
+
+Sparse rows are scored through an inverted index; ranks are counted without sorting.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssi_core.kernels import jit, jit_fast, part
+from ssi_core.kernels import jit, jit_fast, jit_making
+from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.vectors import widened
 
 Floats = NDArray[np.float32]
 Columns = NDArray[np.int32]
 Starts = NDArray[np.int64]
+Losses = NDArray[np.float64]
+
+LOWEST = np.float32(np.finfo(np.float32).min)
+NEVER = np.float32(-np.inf)
 
 
 @jit
@@ -33,12 +41,8 @@ def products_with_half(rows: NDArray[np.uint16], query: Floats, out: Floats) -> 
 
 @jit
 def add_sparse(
-    query_start: Starts,
-    query_column: Columns,
-    query_value: Floats,
-    posting_start: Starts,
-    posting_document: Columns,
-    posting_value: Floats,
+    queries: Csr,
+    postings: Csr,
     least: int,
     first: int,
     last: int,
@@ -51,20 +55,18 @@ def add_sparse(
     """
     for i in range(first, last):
         row = scores[i]
-        for s in range(query_start[i], query_start[i + 1]):
-            word = query_column[s]
+        for s in range(queries.indptr[i], queries.indptr[i + 1]):
+            word = queries.indices[s]
             if word < least:
                 continue
-            value = query_value[s]
-            for t in range(posting_start[word], posting_start[word + 1]):
-                row[posting_document[t]] += value * posting_value[t]
+            value = queries.data[s]
+            for t in range(postings.indptr[word], postings.indptr[word + 1]):
+                row[postings.indices[t]] += value * postings.data[t]
 
 
 @jit
 def add_frequent(
-    query_start: Starts,
-    query_column: Columns,
-    query_value: Floats,
+    queries: Csr,
     columns: Floats,
     first: int,
     last: int,
@@ -76,192 +78,167 @@ def add_frequent(
     that lack a word: it is added to without a look at its number. The sums are in the same order.
     Columns of queries ascend.
     """
+    starts, indices, values = queries
     words, size = columns.shape[1:]
     for block in range(columns.shape[0]):
         begin = block * size
         count = min(size, scores.shape[1] - begin)
         for i in range(first, last):
             row = scores[i, begin : begin + count]
-            s, end = query_start[i], query_start[i + 1]
-            while s + 1 < end and query_column[s + 1] < words:  # two words for one look at a row
-                one, other = columns[block, query_column[s]], columns[block, query_column[s + 1]]
-                value, next_value = query_value[s], query_value[s + 1]
+            s, end = starts[i], starts[i + 1]
+            while s + 1 < end and indices[s + 1] < words:  # two words for one look at a row
+                one, other = columns[block, indices[s]], columns[block, indices[s + 1]]
+                value, next_value = values[s], values[s + 1]
                 for d in range(count):
                     row[d] = (row[d] + value * one[d]) + next_value * other[d]
                 s += 2
-            if s < end and query_column[s] < words:
-                value, one = query_value[s], columns[block, query_column[s]]
+            if s < end and indices[s] < words:
+                value, one = values[s], columns[block, indices[s]]
                 for d in range(count):
                     row[d] += value * one[d]
 
 
 @jit
-def add_pairs(
-    query_start: Starts,
-    query_column: Columns,
-    query_value: Floats,
-    document_start: Starts,
-    document_column: Columns,
-    document_value: Floats,
-    query_row: Columns,
-    document_row: Columns,
-    first: int,
-    last: int,
-    scratch: Floats,
-    scores: Floats,
+def keep_candidates(
+    row: Floats, outside: Columns, excluded: Columns, first: int, last: int
 ) -> None:
-    """Add ``<q, d>`` of the pairs ``first:last`` to ``scores[first:last]``.
+    """Set what is no candidate of one query to ``-inf``, in place.
 
-    ``scratch`` is zero, one entry a column, and zero again afterwards. A query is scattered into it
-    once for a run of pairs that share it.
+    That is ``outside`` and ``excluded[first:last]``. Any other score that is NaN or ``-inf``
+    becomes the lowest finite number, so that it ranks last.
     """
-    held = -1
-    for p in range(first, last):
-        query = query_row[p]
-        if query != held:
-            if held >= 0:
-                for s in range(query_start[held], query_start[held + 1]):
-                    scratch[query_column[s]] = 0
-            for s in range(query_start[query], query_start[query + 1]):
-                scratch[query_column[s]] += query_value[s]
-            held = query
-        document = document_row[p]
-        total = np.float32(0)
-        for t in range(document_start[document], document_start[document + 1]):
-            total += scratch[document_column[t]] * document_value[t]
-        scores[p] += total
-    if held >= 0:
-        for s in range(query_start[held], query_start[held + 1]):
-            scratch[query_column[s]] = 0
+    for c in range(row.shape[0]):
+        if not row[c] >= LOWEST:
+            row[c] = LOWEST
+    for column in outside:
+        row[column] = NEVER
+    for s in range(first, last):
+        row[excluded[s]] = NEVER
 
 
 @jit
-def add_likelihoods(
-    query_start: Starts,
-    query_column: Columns,
-    query_value: Floats,
-    document_start: Starts,
-    document_column: Columns,
-    document_value: Floats,
-    topics: Floats,
-    dense: Floats,
-    query_row: Columns,
-    document_row: Columns,
-    first: int,
-    last: int,
-    scratch: Floats,
-    scores: Floats,
-) -> None:
-    """Add ``sum_i q_i ln(1 + d_i + <topics_i, dense_d>)`` of the pairs ``first:last``.
+def count_before(row: Floats, own: int, counts: Starts) -> None:
+    """Count the columns before, at and after ``own`` that score higher, or equal.
 
-    ``scratch`` is zero, one entry a column, and zero again afterwards; it holds a document.
+    ``counts``, written: higher on the left, higher or equal on the left, the same on the right.
     """
-    for p in range(first, last):
-        query, document = query_row[p], document_row[p]
-        start, end = document_start[document], document_start[document + 1]
-        for t in range(start, end):
-            scratch[document_column[t]] += document_value[t]
-        total = np.float32(0)
-        for s in range(query_start[query], query_start[query + 1]):
-            word = query_column[s]
-            inner = scratch[word]
-            for z in range(topics.shape[1]):
-                inner += topics[word, z] * dense[document, z]
-            total += query_value[s] * np.log1p(inner)
-        scores[p] += total
-        for t in range(start, end):
-            scratch[document_column[t]] = 0
+    score = row[own]
+    higher, reaching = 0, 0
+    for c in range(own):
+        higher += row[c] > score
+        reaching += row[c] >= score
+    counts[0], counts[1] = higher, reaching
+    higher, reaching = 0, 0
+    for c in range(own + 1, row.shape[0]):
+        higher += row[c] > score
+        reaching += row[c] >= score
+    counts[2], counts[3] = higher, reaching
 
 
-@part
-def insert(
-    column: NDArray[np.integer], value: NDArray[np.floating], c: int, score: np.floating
+@jit_making
+def rank_relevant(
+    scores: Floats,
+    outside: Columns,
+    excluded_start: Starts,
+    excluded: Columns,
+    relevant_start: Starts,
+    relevant: Columns,
+    rank: Starts,
+    above: Starts,
+    tied: Starts,
+    irrelevant: Starts,
 ) -> None:
-    """Put a score that is above the last of a sorted list into it, behind those equal to it."""
-    position = len(value) - 1
-    while position > 0 and value[position - 1] < score:
-        value[position] = value[position - 1]
-        column[position] = column[position - 1]
-        position -= 1
-    value[position] = score
-    column[position] = c
+    """Rank the relevant documents of a block of queries, equal scores by ascending column.
 
-
-@jit
-def top_k(
-    scores: NDArray[np.float32], best: NDArray[np.int32], best_score: NDArray[np.float32]
-) -> None:
-    """Write the columns of the ``best.shape[1]`` largest scores of each row, the largest first.
-
-    Equal scores come by ascending column. ``-inf`` and NaN are no candidates; where a row has fewer
-    candidates than places, the rest are column -1 and score ``-inf``. Insertion into a short sorted
-    list: O(columns + k^2 log(columns / k)) a row when the order of scores is random.
+    O(columns) a relevant document, at the speed of a vectorised comparison.
 
     Parameters
     ----------
-    scores : float32 (rows, columns)
-        Scores to choose from.
-    best : int32 (rows, k)
-        Written.
-    best_score : float32 (rows, k)
-        Written.
+    scores : float32 (queries, columns)
+        Overwritten: ``-inf`` where a column is no candidate.
+    outside : Columns
+        Columns that are candidates only where they are relevant.
+    excluded_start, excluded : Starts, Columns
+        Columns that are no candidates, a CSR row a query; never relevant ones.
+    relevant_start, relevant : Starts, Columns
+        Relevant columns, a CSR row a query; always candidates.
+    rank : Starts
+        Written, aligned to ``relevant``: 1 + candidates that score higher + equal ones before it.
+    above, tied : Starts
+        Written, aligned: *irrelevant* candidates that score higher, that score equal.
+    irrelevant : Starts
+        Written, one number a query: its irrelevant candidates.
     """
-    k = best.shape[1]
+    saved = np.empty(relevant.shape[0], np.float32)
+    counts = np.empty(4, np.int64)
     for i in range(scores.shape[0]):
-        column, value = best[i], best_score[i]
-        column[:] = -1
-        value[:] = -np.inf
-        if k == 0:
-            continue
-        for c in range(scores.shape[1]):
-            score = scores[i, c]
-            if score > value[k - 1]:
-                insert(column, value, c, score)
+        row = scores[i]
+        first, last = relevant_start[i], relevant_start[i + 1]
+        for j in range(first, last):
+            score = row[relevant[j]]
+            saved[j] = score if score >= LOWEST else LOWEST
+        keep_candidates(row, outside, excluded, excluded_start[i], excluded_start[i + 1])
+        for j in range(first, last):
+            row[relevant[j]] = saved[j]
+        candidates = 0
+        for c in range(row.shape[0]):
+            candidates += row[c] > NEVER
+        irrelevant[i] = candidates - (last - first)
+        for j in range(first, last):
+            count_before(row, relevant[j], counts)
+            rank[j] = 1 + counts[1] + counts[2]
+            above[j] = counts[0] + counts[2]
+            tied[j] = counts[1] + counts[3] - above[j]
+            for other in range(first, last):
+                above[j] -= saved[other] > saved[j]
+                tied[j] -= other != j and saved[other] == saved[j]
 
 
 @jit
-def best_again(
-    query: NDArray[np.float32],
-    documents: NDArray[np.float32],
-    rows: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    chosen: NDArray[np.int32],
-    best: NDArray[np.float32],
+def rank_alike(
+    scores: Floats,
+    group: Starts,
+    bounds: Starts,
+    members: Columns,
+    relevant_start: Starts,
+    relevant: Columns,
+    lost: Losses,
+    alike: Starts,
 ) -> None:
-    """Write the best of some documents by ``score + <query, document>``, the largest first.
-
-    Inner products are added up in float64, so that they are the same in any order. Equal scores
-    come by ascending row.
+    """Count, for each relevant document, the irrelevant candidates of its own group.
 
     Parameters
     ----------
-    query : float32 (dimensions,)
-        Dense part of the query.
-    documents : float32 (candidates, dimensions)
-        Dense parts of the candidates.
-    rows : int32 (candidates,)
-        What the documents are called; -1 is none of them.
-    scores : float32 (candidates,)
-        Sparse part of each candidate's score.
-    chosen, best : int32, float32 (k,)
-        Written: rows and scores, -1 and ``-inf`` where there are fewer.
+    scores : Floats
+        As `rank_relevant` leaves them.
+    group : Starts
+        Group of each column.
+    bounds, members : Starts, Columns
+        Columns of each group, a CSR row a group.
+    relevant_start, relevant : Starts, Columns
+        Relevant columns, a CSR row a query.
+    lost : Losses
+        Written, aligned to ``relevant``: those that score higher, and half of those that score the
+        same.
+    alike : Starts
+        Written, aligned: how many there are.
     """
-    chosen[:] = -1
-    best[:] = -np.inf
-    for c in range(len(rows)):
-        if rows[c] < 0:
-            continue
-        total = 0.0
-        for r in range(len(query)):
-            total += np.float64(query[r]) * np.float64(documents[c, r])
-        score = scores[c] + np.float32(total)
-        position = len(best)
-        while position > 0 and (
-            best[position - 1] < score
-            or (best[position - 1] == score and chosen[position - 1] > rows[c])
-        ):
-            if position < len(best):
-                best[position], chosen[position] = best[position - 1], chosen[position - 1]
-            position -= 1
-        if position < len(best):
-            best[position], chosen[position] = score, rows[c]
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        first, last = relevant_start[i], relevant_start[i + 1]
+        for j in range(first, last):
+            score, mine = row[relevant[j]], group[relevant[j]]
+            higher, reaching, equal = 0, 0, 0
+            for m in range(bounds[mine], bounds[mine + 1]):
+                other = row[members[m]]
+                higher += other > score
+                reaching += other >= score
+                equal += other > NEVER
+            for r in range(first, last):
+                if group[relevant[r]] == mine:
+                    other = row[relevant[r]]
+                    higher -= other > score
+                    reaching -= other >= score
+                    equal -= 1
+            lost[j] = 0.5 * (higher + reaching)
+            alike[j] = equal

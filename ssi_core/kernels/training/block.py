@@ -27,8 +27,16 @@ from ssi_core.kernels import part, part_fast
 from ssi_core.kernels.sparse import Csr, contains, dot, gather, scatter
 from ssi_core.kernels.training.pooled import POOLED, Pool, forget
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Data, Parameters, Turn, Work
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
+from ssi_core.kernels.training.structs import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Data,
+    Parameters,
+    Turn,
+    Work,
+)
 from ssi_core.kernels.training.warp import rank_weight
 
 

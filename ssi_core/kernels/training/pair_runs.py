@@ -22,8 +22,7 @@ from ssi_core.kernels import part, part_fast
 from ssi_core.kernels.sparse import Csr, dot_spread
 from ssi_core.kernels.training.forms import DIAGONALS
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Turn
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
+from ssi_core.kernels.training.structs import HINGE, SKIPPED, TRIPLES, VIOLATED, Turn
 from ssi_core.kernels.training.warp import rank_weight
 
 _COLUMNS = 2048

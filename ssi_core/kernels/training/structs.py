@@ -8,6 +8,10 @@ import numpy as np
 
 from ssi_core.kernels.sparse import read_only
 
+TRIPLES, HINGE, VIOLATED, SKIPPED = range(4)
+"""Places in the ``totals`` of a sweep: triples drawn, sum of first hinges, those that violate,
+triples without a d-."""
+
 
 class Squares(NamedTuple):
     """The accumulators of the rows of ``U`` and ``V``, float32 (words,); ``dimensions`` is N.

@@ -2,7 +2,9 @@
 
 Objectives of one `Group` share a triple and step together from the old values; groups take turns.
 The sweep of a group closes over the kernels of its form and diagonal, which numba compiles into
-one loop.
+one loop. It is called from Python by its address: what takes arguments of Python apart is compiled
+for their types, once for all sweeps, for an entry of its own is a quarter of a sweep's compilation,
+and each set of sweeps would be a compilation more.
 """
 
 from __future__ import annotations
@@ -11,7 +13,13 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part
@@ -20,14 +28,24 @@ from ssi_core.kernels.training.block import sweep_in_blocks
 from ssi_core.kernels.training.forms import DIAGONALS, FORMS, free_direction, free_vectors_step
 from ssi_core.kernels.training.pair_runs import sweep_in_runs
 from ssi_core.kernels.training.random import below
-from ssi_core.kernels.training.structs import Data, Parameters, Settings, Turn, Work
-from ssi_core.kernels.training.totals import HINGE, SKIPPED, TRIPLES, VIOLATED
-from ssi_core.kernels.training.turns import Taker, begin
+from ssi_core.kernels.training.structs import (
+    HINGE,
+    SKIPPED,
+    TRIPLES,
+    VIOLATED,
+    Data,
+    Parameters,
+    Settings,
+    Turn,
+    Work,
+)
 from ssi_core.kernels.training.warp import rank_weight
 
 _DRAWS = 1000  # a query that is linked to nearly every document is given up after so many
 SHARES = 1 << 20
 """Draws of which `draw_hard` takes ``data.share`` from a list."""
+Taker = Callable[[int], None]
+"""Takes so many steps of all parts in turn."""
 
 
 @jit
@@ -223,3 +241,76 @@ def _add_difference(work: Work, weight: np.float32) -> None:
     """Add ``weight second (d+ - d-)`` to the direction of U."""
     for r in range(work.direction.shape[0]):
         work.direction[r] += weight * (work.documents[0, r] - work.documents[1, r])
+
+
+def begin(parts: Sequence[Callable[..., None]], turns: Sequence[Any]) -> Taker:
+    """Return ``take(steps)``: so often each part takes a step with its turn, one after the other.
+
+    Parameters
+    ----------
+    parts : sequence of kernels
+        ``part(turn, steps)``, compiled by `kernels.part`.
+    turns : sequence
+        Arguments of the parts, the same for all steps.
+    """
+    pairs = list(zip(parts, turns, strict=True))
+
+    def shares(steps: int) -> tuple[int, int]:
+        # One alone need not be called for each step.
+        return (1, steps) if len(pairs) == 1 else (steps, 1)
+
+    if numba.config.DISABLE_JIT:
+        return lambda steps: _as_python(pairs, *shares(steps))
+    addresses = np.array([_address(part, turn) for part, turn in pairs], np.int64)
+    arguments = tuple(turns)
+
+    def take(steps: int) -> None:
+        _take(addresses, arguments, *shares(steps))
+
+    return take
+
+
+def _as_python(pairs: Sequence[tuple[Callable[..., None], Any]], times: int, steps: int) -> None:
+    for _ in range(times):
+        for sweep, turn in pairs:
+            sweep(turn, steps)
+
+
+def _address(part: Any, turn: Any) -> int:
+    """Return where the machine code of a part is, for a turn of this type."""
+    kinds = (numba.typeof(turn), types.int64)
+    dispatcher: Dispatcher = part
+    dispatcher.compile(kinds)
+    compiled = dispatcher.overloads[kinds]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+
+@jit
+def _take(addresses: NDArray[np.int64], turns: Any, times: int, steps: int) -> None:
+    for _ in range(times):
+        _call_each(addresses, turns, steps)
+
+
+@intrinsic
+def _call_each(_: Any, addresses: Any, turns: Any, steps: Any) -> Any:
+    """Call the part at each address with its turn and the number of steps."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind_of_addresses, kinds_of_turns, kind_of_steps = signature.args
+        pointers = context.make_array(kind_of_addresses)(context, builder, arguments[0]).data
+        for number, kind in enumerate(kinds_of_turns):
+            kinds = (kind, kind_of_steps)
+            function = context.call_conv.get_function_type(types.none, kinds)
+            address = builder.load(builder.gep(pointers, [ir.IntType(64)(number)]))
+            status, _ = context.call_conv.call_function(
+                builder,
+                builder.inttoptr(address, function.as_pointer()),
+                types.none,
+                kinds,
+                [builder.extract_value(arguments[1], number), arguments[2]],
+            )
+            with cgutils.if_unlikely(builder, status.is_error):
+                context.call_conv.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.none(addresses, turns, steps), generate

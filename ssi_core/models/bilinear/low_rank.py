@@ -18,9 +18,9 @@ from ssi_core.kernels.vectors import converts_float16
 from ssi_core.models import MODELS
 from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
 from ssi_core.models.bilinear.lengths import LENGTH, brought, brought_words, with_one_length
-from ssi_core.models.bilinear.terms import Groups, Objective, Term, flat, rows_of_maps
+from ssi_core.models.bilinear.terms import Groups, Objective, Term
 from ssi_core.models.bilinear.trained import Trained, same_space
-from ssi_core.models.bilinear.training import KERNELS, MapTraining, shared_words
+from ssi_core.models.bilinear.training import KERNELS, MapTraining, flat, rows_of_maps, shared_words
 from ssi_core.remedies import typed
 from ssi_core.resources import Cost
 from ssi_core.scoring.vectors import DenseWords, Inner, Vectors

@@ -6,14 +6,13 @@ of documents. Terms that use one name share the array.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from ssi_core.bounds import Positive
-from ssi_core.types import BadInput, Task
 
 
 class Term(NamedTuple):
@@ -84,47 +83,3 @@ _WEIGHT: TypeAdapter[float] = TypeAdapter(Positive)
 
 Groups: TypeAlias = tuple[tuple[Objective, ...], ...]
 """Objectives of one group share a triple and step together; groups take turns."""
-
-
-def rows_of_maps(groups: Groups, tasks: Mapping[str, Task], view: str) -> dict[str, int]:
-    """Return how many rows each map has, in the order in which the objectives name them.
-
-    Parameters
-    ----------
-    groups : Groups
-        Of objectives.
-    tasks : mapping
-        By the names in the objectives.
-    view : str
-        That all maps read.
-
-    Raises
-    ------
-    BadInput
-        A map would read texts whose columns mean different words.
-    """
-    rows: dict[str, int] = {}
-    spaces: dict[str, str] = {}
-    for objective in flat(groups):
-        task, term = tasks[objective.task], objective.term
-        if term.form == "zero":
-            continue
-        words = [(term.query, task.queries), (term.document, task.documents)]
-        if term.form == "per_document":
-            rows |= {term.query: 0, term.document: len(task.documents)}
-            words.pop()
-        for name, texts in words:
-            space = texts.views[view].space
-            if spaces.setdefault(name, space) != space:
-                raise BadInput(
-                    f"task {task.path}: the objective on {objective.task!r} lets {name!r} read "
-                    f"other words than an objective before it: view {view!r} means {space[:12]} "
-                    f"there and {spaces[name][:12]} here. Give it a map of its own."
-                )
-            rows[name] = texts.width(view)
-    return rows
-
-
-def flat(groups: Groups) -> Iterable[Objective]:
-    """Return the objectives of all groups."""
-    return (objective for group in groups for objective in group)

@@ -23,7 +23,7 @@ from ssi_core.bounds import (
     Weight,
 )
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.kernels.sparse import padded
 from ssi_core.kernels.training.structs import Parameters
 from ssi_core.models.base import FittedModel, Model, Side, SideOfTask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -15,14 +15,14 @@ from ssi_core.kernels.training.structs import Data, Parameters, Settings, Square
 from ssi_core.kernels.training.sweep import Group as Kernels
 from ssi_core.kernels.training.sweep import draw_hard, draw_negative, draw_shown, draw_weighted
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Side, SideOfTask, fitted
-from ssi_core.models.bilinear.terms import rows_of_maps
+from ssi_core.models.bilinear.terms import Groups, Objective
 from ssi_core.models.bilinear.trained import HARD, POWER, SHARE, Trained
 from ssi_core.tasks.linked import number_of
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.training.fitting import several
 from ssi_core.training.hard import with_hard, with_share
 from ssi_core.training.sgd import Group, Sgd, by_in_degree, held_out_hits, in_runs, training_data
-from ssi_core.types import Float32, Task, View
+from ssi_core.types import BadInput, Float32, Task, View
 
 if TYPE_CHECKING:
     from ssi_core.models.bilinear.low_rank import LowRank
@@ -296,3 +296,47 @@ def shared_words(old: View, new: View) -> tuple[NDArray[np.int64], NDArray[np.in
     rows = number_of(*(pl.Series(list(view.words), dtype=pl.String) for view in (new, old)))
     both = np.flatnonzero(rows >= 0)
     return rows[both], both
+
+
+def rows_of_maps(groups: Groups, tasks: Mapping[str, Task], view: str) -> dict[str, int]:
+    """Return how many rows each map has, in the order in which the objectives name them.
+
+    Parameters
+    ----------
+    groups : Groups
+        Of objectives.
+    tasks : mapping
+        By the names in the objectives.
+    view : str
+        That all maps read.
+
+    Raises
+    ------
+    BadInput
+        A map would read texts whose columns mean different words.
+    """
+    rows: dict[str, int] = {}
+    spaces: dict[str, str] = {}
+    for objective in flat(groups):
+        task, term = tasks[objective.task], objective.term
+        if term.form == "zero":
+            continue
+        words = [(term.query, task.queries), (term.document, task.documents)]
+        if term.form == "per_document":
+            rows |= {term.query: 0, term.document: len(task.documents)}
+            words.pop()
+        for name, texts in words:
+            space = texts.views[view].space
+            if spaces.setdefault(name, space) != space:
+                raise BadInput(
+                    f"task {task.path}: the objective on {objective.task!r} lets {name!r} read "
+                    f"other words than an objective before it: view {view!r} means {space[:12]} "
+                    f"there and {spaces[name][:12]} here. Give it a map of its own."
+                )
+            rows[name] = texts.width(view)
+    return rows
+
+
+def flat(groups: Groups) -> Iterable[Objective]:
+    """Return the objectives of all groups."""
+    return (objective for group in groups for objective in group)

@@ -16,7 +16,7 @@ from scipy import sparse
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Count, Dimensions, Share, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
 from ssi_core.models.latent.projection import Projection, cosine_words, unit
 from ssi_core.models.latent.svd import leading_vectors, memory_of

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ssi_core.arrays import ArraySpec, ArraySpecs
 from ssi_core.bounds import Batch, Count, Dimensions, Positive, Rate, Triples, Values
 from ssi_core.estimator import Sizes
-from ssi_core.evaluation.ranking import ranking_memory
+from ssi_core.evaluation.candidates import ranking_memory
 from ssi_core.kernels.training.adam import adam_step
 from ssi_core.models.base import FitOptions, FittedModel, Judge, Model, Side, fitted
 from ssi_core.models.latent.cl_lsi import factored, factoring_memory

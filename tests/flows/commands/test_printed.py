@@ -13,7 +13,7 @@ from rich.console import Console
 from flows.commands import demo, store
 from flows.storage.store_users import Entry
 from ssi_core.command import data, hits, measures, neighbours
-from ssi_core.command.named_values import pairs_of
+from ssi_core.command.values import pairs_of
 from ssi_core.guests.upkeep.listing import Stored
 from ssi_core.serving.ranked import Hit
 from ssi_core.serving.searcher import Answer

@@ -19,9 +19,9 @@ from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.known import fingerprints
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.serving.index import build_index
+from ssi_core.views.lexicon import Vocabulary
 from ssi_core.views.statistics import Statistics
 from ssi_core.views.text_view import TextView
-from ssi_core.views.vocabulary import Vocabulary
 from ssi_core.views.weighting import Weighting
 from tests.flows.browser import CHROMIUM, Browser
 from tests.flows.services import BILINEAR, TFIDF, write_model

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation.candidates import candidates
-from ssi_core.evaluation.evaluate import Validator, evaluate
+from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.ranking import Validator
 from ssi_core.evaluation.trec import write_trec
 from ssi_core.guests.fusion.fusion import Fusion
 from ssi_core.models import MODELS

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit
-from ssi_core.kernels.ranking.scores import insert
+from ssi_core.kernels.ranking.best import insert
 
 Reals = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -1,7 +1,8 @@
-"""The k best documents of queries, all of which are scored: a block of documents at a time.
+"""The k best documents of queries: of all, of a row of scores, and of some that are scored again.
 
-The score is ``<u, v> + <a, b>`` with ``u, v`` dense and ``a, b`` sparse. The best of each query are
-kept while the documents go by, so that no array has an entry for each query and document.
+The score is ``<u, v> + <a, b>`` with ``u, v`` dense and ``a, b`` sparse. Where all documents are
+scored the best of each query are kept while a block of documents goes by after the other, so that
+no array has an entry for each query and document. What was found is scored again pair by pair.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssi_core.kernels import jit, part, part_fast
-from ssi_core.kernels.ranking.scores import insert
 from ssi_core.kernels.ranking.tiles import ROWS, add_to_lanes, any_above, tile
 from ssi_core.kernels.sparse import Csr
 from ssi_core.kernels.vectors import widened
@@ -188,3 +188,167 @@ def _until(postings: Csr, t: int, end: int, last: int) -> int:
             t += step
         step //= 2
     return t
+
+
+@jit
+def add_pairs(
+    queries: Csr,
+    documents: Csr,
+    query_row: Rows,
+    document_row: Rows,
+    first: int,
+    last: int,
+    scratch: Floats,
+    scores: Floats,
+) -> None:
+    """Add ``<q, d>`` of the pairs ``first:last`` to ``scores[first:last]``.
+
+    ``scratch`` is zero, one entry a column, and zero again afterwards. A query is scattered into it
+    once for a run of pairs that share it.
+    """
+    held = -1
+    for p in range(first, last):
+        query = query_row[p]
+        if query != held:
+            if held >= 0:
+                for s in range(queries.indptr[held], queries.indptr[held + 1]):
+                    scratch[queries.indices[s]] = 0
+            for s in range(queries.indptr[query], queries.indptr[query + 1]):
+                scratch[queries.indices[s]] += queries.data[s]
+            held = query
+        document = document_row[p]
+        total = np.float32(0)
+        for t in range(documents.indptr[document], documents.indptr[document + 1]):
+            total += scratch[documents.indices[t]] * documents.data[t]
+        scores[p] += total
+    if held >= 0:
+        for s in range(queries.indptr[held], queries.indptr[held + 1]):
+            scratch[queries.indices[s]] = 0
+
+
+@jit
+def add_likelihoods(
+    queries: Csr,
+    documents: Csr,
+    topics: Floats,
+    dense: Floats,
+    query_row: Rows,
+    document_row: Rows,
+    first: int,
+    last: int,
+    scratch: Floats,
+    scores: Floats,
+) -> None:
+    """Add ``sum_i q_i ln(1 + d_i + <topics_i, dense_d>)`` of the pairs ``first:last``.
+
+    ``scratch`` is zero, one entry a column, and zero again afterwards; it holds a document.
+    """
+    for p in range(first, last):
+        query, document = query_row[p], document_row[p]
+        start, end = documents.indptr[document], documents.indptr[document + 1]
+        for t in range(start, end):
+            scratch[documents.indices[t]] += documents.data[t]
+        total = np.float32(0)
+        for s in range(queries.indptr[query], queries.indptr[query + 1]):
+            word = queries.indices[s]
+            inner = scratch[word]
+            for z in range(topics.shape[1]):
+                inner += topics[word, z] * dense[document, z]
+            total += queries.data[s] * np.log1p(inner)
+        scores[p] += total
+        for t in range(start, end):
+            scratch[documents.indices[t]] = 0
+
+
+@part
+def insert(
+    column: NDArray[np.integer], value: NDArray[np.floating], c: int, score: np.floating
+) -> None:
+    """Put a score that is above the last of a sorted list into it, behind those equal to it."""
+    position = len(value) - 1
+    while position > 0 and value[position - 1] < score:
+        value[position] = value[position - 1]
+        column[position] = column[position - 1]
+        position -= 1
+    value[position] = score
+    column[position] = c
+
+
+@jit
+def top_k(
+    scores: NDArray[np.float32], best: NDArray[np.int32], best_score: NDArray[np.float32]
+) -> None:
+    """Write the columns of the ``best.shape[1]`` largest scores of each row, the largest first.
+
+    Equal scores come by ascending column. ``-inf`` and NaN are no candidates; where a row has fewer
+    candidates than places, the rest are column -1 and score ``-inf``. Insertion into a short sorted
+    list: O(columns + k^2 log(columns / k)) a row when the order of scores is random.
+
+    Parameters
+    ----------
+    scores : float32 (rows, columns)
+        Scores to choose from.
+    best : int32 (rows, k)
+        Written.
+    best_score : float32 (rows, k)
+        Written.
+    """
+    k = best.shape[1]
+    for i in range(scores.shape[0]):
+        column, value = best[i], best_score[i]
+        column[:] = -1
+        value[:] = -np.inf
+        if k == 0:
+            continue
+        for c in range(scores.shape[1]):
+            score = scores[i, c]
+            if score > value[k - 1]:
+                insert(column, value, c, score)
+
+
+@jit
+def best_again(
+    query: NDArray[np.float32],
+    documents: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    chosen: NDArray[np.int32],
+    best: NDArray[np.float32],
+) -> None:
+    """Write the best of some documents by ``score + <query, document>``, the largest first.
+
+    Inner products are added up in float64, so that they are the same in any order. Equal scores
+    come by ascending row.
+
+    Parameters
+    ----------
+    query : float32 (dimensions,)
+        Dense part of the query.
+    documents : float32 (candidates, dimensions)
+        Dense parts of the candidates.
+    rows : int32 (candidates,)
+        What the documents are called; -1 is none of them.
+    scores : float32 (candidates,)
+        Sparse part of each candidate's score.
+    chosen, best : int32, float32 (k,)
+        Written: rows and scores, -1 and ``-inf`` where there are fewer.
+    """
+    chosen[:] = -1
+    best[:] = -np.inf
+    for c in range(len(rows)):
+        if rows[c] < 0:
+            continue
+        total = 0.0
+        for r in range(len(query)):
+            total += np.float64(query[r]) * np.float64(documents[c, r])
+        score = scores[c] + np.float32(total)
+        position = len(best)
+        while position > 0 and (
+            best[position - 1] < score
+            or (best[position - 1] == score and chosen[position - 1] > rows[c])
+        ):
+            if position < len(best):
+                best[position], chosen[position] = best[position - 1], chosen[position - 1]
+            position -= 1
+        if position < len(best):
+            best[position], chosen[position] = score, rows[c]

@@ -211,7 +211,7 @@ def corpus_dir(tmp_path_factory):
     """200 documents on eight subjects, about 1,500 links within them."""
     from tests.corpora import topical, write_corpus
 
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "corpus", *topical())
+    return write_corpus(tmp_path_factory.mktemp("corpus [a]") / "corpus", *topical())
 
 
 @pytest.fixture(scope="session")
@@ -219,7 +219,7 @@ def task_dir(tmp_path_factory, corpus_dir):
     """The task of `corpus_dir`, split by links; views counts, raw, sublinear and others."""
     from ssi_core.tasks.task import build_task
 
-    out = tmp_path_factory.mktemp("task") / "task"
+    out = tmp_path_factory.mktemp("task [a]") / "task"
     build_task(corpus_dir, out, views=("raw", "raw-sublinear", "sublinear", "sublinear:10"))
     return out
 
@@ -237,7 +237,7 @@ def mates(tmp_path_factory):
     """Mates of 200 documents; see `write_mates`."""
     from tests.corpora import write_mates
 
-    return write_mates(tmp_path_factory.mktemp("mates") / "mates")
+    return write_mates(tmp_path_factory.mktemp("mates [a]") / "mates")
 
 
 @pytest.fixture(scope="session")
@@ -245,7 +245,7 @@ def mates_task_dirs(tmp_path_factory, mates):
     """Tasks of the mates, "link" and "mate", with a view of each kind."""
     from ssi_core.tasks.task import build_task
 
-    place = tmp_path_factory.mktemp("mates_tasks")
+    place = tmp_path_factory.mktemp("mates_tasks [a]")
     views = ("raw", "sublinear", "sublinear:10", "dictionary.raw", "untitled.raw")
     for name, relevant in (("link", "translation > link"), ("mate", "translation")):
         build_task(mates, place / name, relevant=relevant, views=views)

@@ -28,7 +28,7 @@ def write_corpus(
         configuration={},
         parents={},
     ) as building:
-        write_in_two_parts(building.path, "documents", documents)
+        write_in_parts(building.path, "documents", documents)
         write_ends(building.path, collection.LINK, links)
         building.counts.update(documents=n, links=len(links))
     return path
@@ -41,12 +41,12 @@ def texts_of(texts: list[str], titles: list[str], language: str) -> pl.DataFrame
     return collection.timeless(pl.DataFrame(columns))
 
 
-def write_in_two_parts(path: Path, side: collection.Side, texts: pl.DataFrame) -> None:
-    """Write texts in two parts, so that the order of rows is that of the parts."""
-    half = len(texts) // 2
+def write_in_parts(path: Path, side: collection.Side, texts: pl.DataFrame) -> None:
+    """Write texts in three parts, no two of a size, so that the order of rows is that of parts."""
+    first, second = len(texts) // 2, len(texts) * 5 // 6
     with collection.text_writer(path, side) as writer:
-        writer.write(texts[:half])
-        writer.write(texts[half:])
+        for part in (texts[:first], texts[first:second], texts[second:]):
+            writer.write(part)
 
 
 def write_ends(path: Path, relation: str, rows: list[tuple[int, int]]) -> None:
@@ -74,8 +74,7 @@ def write_named(
     with store.create(
         path, kind=collection.KIND, key=key, configuration={}, parents={}
     ) as building:
-        with collection.text_writer(building.path) as writer:
-            writer.write(texts_of(texts, titles, "en"))
+        write_in_parts(building.path, "documents", texts_of(texts, titles, "en"))
         for name, further, rows in (
             (collection.ANCHOR, collection.COUNTED, anchors),
             (collection.REDIRECT, collection.NAMED, redirects),
@@ -143,7 +142,7 @@ def write_collection(path: Path, judgements: list[tuple[str, str, int]] | None =
     kind = collection.KIND
     with store.create(path, kind=kind, key=key, configuration={}, parents={}) as building:
         beginnings = [" ".join(text.split(" ")[:3]) for text in texts]
-        write_in_two_parts(building.path, "documents", texts_of(texts, beginnings, "en"))
+        write_in_parts(building.path, "documents", texts_of(texts, beginnings, "en"))
         write_queries(building.path, pl.DataFrame({"id": ids, "text": asked}))
         names = {"query": pl.String, "document": pl.String, "grade": pl.Float32}
         write_relation(building, pl.DataFrame(judgements, schema=names, orient="row"))
@@ -176,8 +175,8 @@ def write_mates(path: Path, documents: int = 200, *, dictionary: bool = True) ->
         parents={},
     ) as building:
         pages = [f"Page {i}" for i in range(documents)]
-        write_in_two_parts(building.path, "documents", texts_of(texts, pages, "en"))
-        write_in_two_parts(building.path, "queries", texts_of(asked, titles, "eo"))
+        write_in_parts(building.path, "documents", texts_of(texts, pages, "en"))
+        write_in_parts(building.path, "queries", texts_of(asked, titles, "eo"))
         write_ends(building.path, collection.LINK, links)
         write_ends(building.path, collection.QUERY_LINK, links)
         translations = [(i, i) for i in range(documents - 3)]

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 
 from ssi_core import collection, store
+from tests.corpora import write_in_parts
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 
@@ -48,9 +49,7 @@ def write_fielded(path, n=120):
     with store.create(
         path, kind=collection.KIND, key=key, configuration={}, parents={}
     ) as building:
-        with collection.text_writer(building.path) as writer:
-            writer.write(documents[: n // 2])
-            writer.write(documents[n // 2 :])
+        write_in_parts(building.path, "documents", documents)
         ends = {"source": pl.String, "target": pl.String, "text": pl.String}
         frame = pl.DataFrame(anchors, schema=ends, orient="row").with_columns(weight=1.0)
         with collection.relation_writer(

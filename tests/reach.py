@@ -136,22 +136,23 @@ def tests_of(path: str, line: int, as_python: bool) -> set[str] | None:
     """Return the tests, or files of tests, that run a line; None where no run was seen.
 
     A line of a function is run by the tests that run it, or the statement that it is in. Any other
-    line, as a default or a constant, is run by those of its function, class or file; so is one of a
-    function that was not seen to run.
+    line, as a default or a constant, is run by those of its function or file; so is one of a
+    function that was not seen to run. What runs the lines of a class need not be all that reads one
+    of its fields.
     """
     ran = contexts(path, as_python)
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     scopes = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if min([node, *node.decorator_list], key=lambda one: one.lineno).lineno <= line
         if line <= (node.end_lineno or line)
     ]
     for scope in sorted(scopes, key=lambda node: -node.lineno):
         body = range(scope.body[0].lineno, (scope.end_lineno or line) + 1)
         found = set[str]().union(*(ran.get(row, set()) for row in body))
-        if found and line in body and not isinstance(scope, ast.ClassDef):
+        if found and line in body:
             rows = [line] if line in ran else statement(scope, line)
             found = set().union(*(ran.get(row, set()) for row in rows))
             return known(found)

@@ -26,6 +26,11 @@ def half(width):
     if width < 0:
         return 0
     return width / 2
+
+
+class Field:
+    size = 4
+    unit = lambda: ""
 """
 
 TESTS = ["tests/rooms/test_area.py"]
@@ -110,6 +115,8 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
         for name, width in (("other", 3), ("third", -3)):
             file.write(f"\n\ndef test_{name}():\n    from ssi_core.rooms.area import half\n")
             file.write(f"    half({width})\n")
+            if name == "third":
+                file.write("    from ssi_core.rooms.area import Field\n    Field.unit()\n")
     monkeypatch.setattr(reach, "ROOT", tree)
     monkeypatch.setattr(reach, "KEPT", tree / "kept")
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_cov.plugin")
@@ -120,7 +127,8 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
     assert reach.tests_of(path, 13, False) == {other, third}
     assert reach.tests_of(path, 14, False) == {third}
     assert reach.tests_of(path, 15, False) == {other}
-    assert reach.tests_of(path, 5, False) == {area, other, third}, "a line of the module"
+    for line, what in ((5, "the module"), (19, "a class")):
+        assert reach.tests_of(path, line, False) == {area, other, third}, f"a line of {what}"
     reach.durations.cache_clear(), reach.contexts.cache_clear()
 
 

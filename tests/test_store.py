@@ -64,6 +64,17 @@ def test_a_failure_keeps_the_old_artefact_and_no_half_one(tmp_path):
     assert hidden(path) == []
 
 
+def test_what_failed_is_said_though_its_directory_is_gone(tmp_path):
+    def fail():
+        how = {"kind": "toy", "key": "k", "configuration": {}, "parents": {}}
+        with store.create(tmp_path / "toy", **how) as building:
+            shutil.rmtree(building.path)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+
+
 def test_a_kill_leaves_no_lock_and_the_next_call_clears_the_rest(tmp_path):
     path = tmp_path / "toy"
     code = (

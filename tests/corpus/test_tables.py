@@ -135,6 +135,15 @@ def test_a_role_that_is_declared_without_a_column_has_none(tmp_path):
         ingest("table", [tmp_path / "a.csv"], tmp_path / "none", columns={"text": "", "title": ""})
 
 
+@pytest.mark.parametrize(("column", "warned"), [("", 0), (",colour", 1)])
+def test_a_name_is_the_text_and_what_is_not_read_is_warned_of(tmp_path, caplog, column, warned):
+    value = column and ",red"
+    (tmp_path / "a.csv").write_text(f"id,title{column}\n1,a cat{value}\n2,a dog{value}\n")
+    made = ingest("table", [tmp_path / "a.csv"], tmp_path / "out")
+    assert made.counts["columns"] == {"id": "id", "text": "title"}
+    assert caplog.text.count("'title' is read as the text; not read: colour.") == warned
+
+
 def test_columns_are_declared_for_every_kind_of_table(tmp_path):
     (tmp_path / "a.csv").write_text("nr;wort\n1;a car\n2;a road\n")
     columns = {"id": "nr", "text": "wort"}

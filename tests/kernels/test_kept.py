@@ -5,6 +5,7 @@ import subprocess
 import sys
 from random import Random
 from types import FunctionType
+from unittest.mock import Mock
 
 import numba
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from ssi_core import compiled
 from ssi_core.kernels import jit, jit_fast, part
-from ssi_core.kernels.compiling import keys
+from ssi_core.kernels.compiling import keys, machine_code
 from ssi_core.kernels.sparse import dot
 from ssi_core.kernels.training.sweep import _take
 
@@ -133,6 +134,14 @@ def test_a_kernel_is_found_again():
     assert (hits(first), hits(second)) == (0, 1)
     assert second(2) == 6
     assert hits(second) == 1, "a type of its own"
+
+
+@pytest.mark.parametrize(("symbol", "times"), [("malloc", 0), ("of_numba_not_yet_loaded", 1)])
+def test_numba_is_loaded_whole_where_kept_code_lacks_a_part(monkeypatch, symbol, times):
+    target = Mock()
+    monkeypatch.setattr(machine_code, "rtsys", Mock())
+    machine_code._provide(["free", symbol], target)
+    assert target.refresh.call_count == times
 
 
 @compiling

@@ -9,8 +9,9 @@ import pytest
 
 from ssi_core.estimator import parse
 from ssi_core.experiment import parse_table
-from ssi_core.models import MODELS
+from ssi_core.models import MODELS, bm25, bm25f
 from ssi_core.models.bilinear.bilinear import Bilinear
+from ssi_core.models.choice import untrained
 from ssi_core.types import BadInput
 
 NEEDED = {"parts": ({"model": "tfidf"}, {"model": "bm25"})}
@@ -99,3 +100,24 @@ def test_a_table_names_the_row():
 
 def test_what_is_odd_and_means_something_is_taken():
     Bilinear(alpha=0, margin=0.0, alpha_rate=0, rates=(1e-12, 1e4), pairs=1.0, budget=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "tried"),
+    [
+        ("bm25", bm25.TRIED),
+        ("bm25f", bm25f._TRIED),
+        ("lsi_mixture", {"alphas": untrained._ALPHAS}),
+        ("language_model", {"background": untrained._BACKGROUNDS}),
+    ],
+)
+def test_what_is_tried_is_within_the_bounds_and_first_the_default(name, tried):
+    model = MODELS[name]
+    for setting, values in tried.items():
+        default = getattr(model(), setting)
+        assert len({*values}) == len(values), setting
+        if name == "bm25f":
+            assert values[0] == default[0], setting
+        for value in values:
+            given = {setting: (value,) if isinstance(default, tuple) else value}
+            assert getattr(model(**given), setting) == given[setting]

@@ -42,20 +42,23 @@ _ROWS = {
     "lsi": {"dimensions": (4, 8)},
     "lsi_mixture": {"dimensions": (4, 8), "alphas": (0.0, 0.5, 1.0), "tfidf_view": "sublinear"},
     "bilinear D": {"form": "zero", "diagonal": "learned"} | SMALL,
-    "bilinear U'U + I": {"tied": True} | SMALL,
+    "bilinear U'U + I": SMALL | {"tied": True, "rates": (0.01,)},
     "bilinear U'V + I": SMALL | {"view": "sublinear:10", "diagonal_view": "raw"},
-    "bilinear U'V + I adagrad": {"adagrad": True} | SMALL,
+    "bilinear U'V + I adagrad": SMALL
+    | {"adagrad": True, "rates": (0.01,), "against": "first_stage", "hard_share": 0.5},
     "bilinear U'V + D": {"diagonal": "learned"} | SMALL,
-    "bilinear U'V": {"diagonal": "none"} | SMALL,
+    "bilinear U'V": {"diagonal": "none", "negatives_power": 0.5, "stop_by": "map"} | SMALL,
     "bilinear U'V + D of one length": {"diagonal": "learned", "length": (0.5, 1.0)} | SMALL,
-    "bilinear U'V + alpha I": {"diagonal": "alpha", "alpha": 3.0, "alpha_rate": 0.5} | SMALL,
+    "bilinear U'V + alpha I": SMALL
+    | {"diagonal": "alpha", "alpha": 1.0, "alpha_rate": 0.01, "rates": (0.01,)},
     "word_pairs W": {"form": "dense", "initial": "identity", "diagonal": "none"} | PAIRS,
     "word_pairs W + I": {"form": "dense", "view": "sublinear:10", "diagonal_view": "raw"} | PAIRS,
     "word_pairs W by blocks": {"form": "dense", "view": "sublinear:10", "step": "block"} | PAIRS,
     "word_pairs sparse": {"form": "sparse", "entries": 20, "round_budget": 500} | PAIRS,
     "word_pairs hashed + alpha I": {"diagonal": "alpha", "alpha_rate": 0.1, "buckets": 997} | PAIRS,
     "half_transductive": SMALL | {"functional_budget": 1000},
-    "half_transductive U'V": SMALL | {"functional_budget": 1000, "tied": False, "warp": True},
+    "half_transductive U'V": SMALL
+    | {"functional_budget": 1000, "tied": False, "warp": True, "rates": (0.01,)},
     "half_transductive + D": SMALL | {"functional_budget": 1000, "diagonal": "learned"},
     "cl_lsi": {"dimensions": (4, 8)},
     "cl_lsi dot": {"dimensions": 8, "measure": "dot"},
@@ -409,10 +412,11 @@ def flat(name, value):
 
 
 def found_by(fit):
-    """Return what a training found: sizes of the arrays, other fractions, and all else."""
+    """Return what a training found: sizes of the arrays, measures, and all else."""
     numbers = {name: a for name, a in fit.arrays.items() if a.dtype.kind in "fiu"}
     sizes = {name: float(np.linalg.norm(a.astype(np.float64))) for name, a in numbers.items()}
     facts = dict(flat("", fit.facts))
+    sizes |= {name: facts.pop(name) for name in [*facts] if "held_out_hits" in name}
     measures = {name: value for name, value in facts.items() if isinstance(value, float)}
     rest = {name: value for name, value in facts.items() if name not in measures}
     return sizes, measures, rest

@@ -22,7 +22,7 @@ def log():
 
 
 def shop(place):
-    write_shop(place / "shop", products=50, visits=100, seed=1)
+    write_shop(place / "shop", products=1080, visits=100, seed=1)
     for path in sorted((place / "shop").rglob("*.*son*")):
         yield path.read_bytes()
 
@@ -36,7 +36,7 @@ def names():
     ("made", "digest"),
     [
         (log, "88fda7d533420564"),
-        (shop, "7812c6570eef1d12"),
+        (shop, "283a1d7635f10928"),
         (names, "21fc6039dbd8d0b3"),
     ],
 )

@@ -28,7 +28,7 @@ def corpora(tmp_path_factory):
 @pytest.fixture(scope="module")
 def frozen(corpora, tmp_path_factory):
     new, old, _ = corpora
-    out = tmp_path_factory.mktemp("frozen") / "frozen"
+    out = tmp_path_factory.mktemp("frozen [a]") / "frozen"
     freeze(new, out, since=old, queries=40, pool=50)
     return out
 

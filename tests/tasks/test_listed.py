@@ -12,7 +12,7 @@ from ssi_core.models import MODELS
 from ssi_core.remedies import reading
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
-from tests.corpora import texts_of, write_collection
+from tests.corpora import texts_of, write_collection, write_in_parts
 
 DOCUMENTS, QUERIES, JUDGED_FROM = 60, 50, 48
 JUDGEMENTS = [("q40", "d48", 2.5), ("q40", "d49", 0.0), ("q41", "d50", 1.0), ("q42", "d51", 0.0)]
@@ -26,8 +26,7 @@ def write_log(path, judgements=JUDGEMENTS, unknown=0):
     clicks = [(f"q{q}", f"d{d}") for q in range(40) for d in rng.choice(DOCUMENTS, 8, False)]
     kind, key = collection.KIND, store.key_of(collection.KIND, {"log": judgements}, {})
     with store.create(path, kind=kind, key=key, configuration={}, parents={}) as building:
-        with collection.text_writer(building.path) as writer:
-            writer.write(texts_of(titles, titles, "en"))
+        write_in_parts(building.path, "documents", texts_of(titles, titles, "en"))
         ids = [f"q{i}" for i in range(QUERIES)]
         write_queries(building.path, pl.DataFrame({"id": ids, "text": asked}))
         rows = pl.DataFrame(clicks, schema=["query", "document"], orient="row")

@@ -148,7 +148,7 @@ def test_titles_are_cut_out(tasks):
 
 def test_raw_texts_are_rewritten_as_those_of_the_task(tasks, mates):
     task = tasks["link"]
-    texts = pl.read_parquet(mates / "queries" / "*.parquet")["text"].to_list()[:197]
+    texts = open_collection(mates).frame("queries")["text"].to_list()[:197]
     for name, view in task.queries.views.items():
         assert (view.transform(texts) != task.queries.matrix(name)).nnz == 0
 

@@ -9,6 +9,7 @@ import pytest
 
 from ssi_core import store
 from ssi_core.arrays import load_csr
+from ssi_core.collection import open_collection
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.tasks import reading
 from ssi_core.tasks.frozen import freeze
@@ -18,6 +19,8 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
 from ssi_core.views.csr_writer import CsrWriter
 from tests.corpora import topical, write_corpus
+from tests.fielded import write_fielded
+from tests.killing import contents
 from tests.seals import reseal
 
 
@@ -35,8 +38,8 @@ def by_document(tmp_path_factory, corpus_dir):
 
 def rows_of_links(corpus):
     """Links as rows of documents, from the corpus itself."""
-    ids = pl.read_parquet(corpus / "documents" / "*.parquet")["id"].to_list()
-    links = pl.read_parquet(corpus / "relations" / "link" / "*.parquet")
+    ids = open_collection(corpus).frame("documents")["id"].to_list()
+    links = open_collection(corpus).frame("relations/link")
     place = {name: row for row, name in enumerate(ids)}
     return {(place[a], place[b]) for a, b in links.select("source", "target").iter_rows()}
 
@@ -313,6 +316,26 @@ def test_a_link_to_no_document_is_refused(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", ["a", "b"], [(0, 1), (0, 7)])
     with pytest.raises(BadInput, match="1 links have an end that is no document"):
         build_task(corpus, tmp_path / "task")
+
+
+@pytest.mark.parametrize("kind", ["link", "mates", "fields", "words"])
+def test_what_is_counted_in_parts_is_what_is_counted_at_once(
+    corpus_dir, mates, tmp_path, monkeypatch, kind
+):
+    """Parts are counted as a cluster does it, each into a directory of its own."""
+    hashed = "cfh:k=3,words=20,ngrams=1"
+    collection, how = {
+        "link": (corpus_dir, {"views": ["counts", hashed]}),
+        "mates": (mates, {"relevant": "translation", "vocabularies": "two"}),
+        "fields": (write_fielded(tmp_path / "fielded", 60), {"fields": ("text", "url")}),
+        "words": (corpus_dir, {"queries": "words:2", "views": ["counts", hashed]}),
+    }[kind]
+    build_task(collection, tmp_path / "at_once", **how)
+    queries = open_task(tmp_path / "at_once").queries
+    assert all(queries.matrix(name).nnz for name in how.get("views", ()))
+    monkeypatch.setattr("ssi_core.tasks.texts.LOCAL", "elsewhere")
+    build_task(collection, tmp_path / "in_parts", **how)
+    assert contents(tmp_path / "in_parts") == contents(tmp_path / "at_once")
 
 
 def test_two_languages_are_refused(tmp_path):

@@ -32,7 +32,7 @@ def docs(tmp_path_factory):
             "id": f"d{n}",
             "title": line(1, 8),
             "headings": [line(1, 8) for _ in range(n % 3)],
-            "text": f"{line(4, 9)} {'filler ' * 20} unlike{n}",
+            "text": f"{line(4, 9)} {'filler ' * 2} unlike{n}",
         }
         for n in range(60)
     ]
@@ -91,6 +91,7 @@ def test_what_is_read_anew_has_the_same_phrases(docs, task, view):
 
 def test_no_phrase_goes_over_the_end_of_a_line_or_is_far(view):
     a, b = [word for word in view.base.words if word != "filler"][:2]
+    assert a == view.base.words[0]
     column = [frozenset(name.split("+")) for name in view.words].index(frozenset((a, b)))
     near, far = " other" * (NEAR - 1), " other" * NEAR
     texts = [f"{a}{near} {b}", f"{b}{near} {a}", f"{a}{far} {b}", f"{a}\n{b}", f"{a} {a}"]

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ssi_core.tasks.task import open_task
@@ -47,6 +47,7 @@ def naive_removal(text, phrases):
 
 
 @given(st.lists(st.text("ab", max_size=5), max_size=6), st.text("abc", max_size=30))
+@example(["aab", "aabb"], "caabbc")
 def test_removal_is_its_naive_twin(phrases, text):
     assert Removal(phrases)([text]) == [naive_removal(text, phrases)]
 

@@ -25,6 +25,7 @@ from ssi_core.guests.codes.sth import KernelSelfTaught, SelfTaught, SupervisedSe
 from ssi_core.guests.codes.words import Words
 from ssi_core.types import BadInput
 from tests.guests.codes import made
+from tests.settings import hold
 
 
 @pytest.fixture(scope="module")
@@ -299,3 +300,7 @@ def test_a_search_of_no_known_word_finds_none_and_a_radius_is_a_number_of_bits()
     assert hasher.search("xyzzy", radius=2) == hasher.search("", radius=2) == []
     with pytest.raises(ValueError, match="radius=-1: expected at least 0"):
         hasher.search("a kitten", radius=-1)
+
+
+def test_settings_are_those_of_the_file():
+    hold(__file__, HASHERS)

@@ -7,7 +7,7 @@ from tests.guests.export.models import random_models
 @pytest.fixture(scope="session")
 def task(tmp_path_factory, corpus_dir):
     """Documents that are queries, in views of which one reads queries otherwise."""
-    out = tmp_path_factory.mktemp("export") / "task"
+    out = tmp_path_factory.mktemp("export [a]") / "task"
     build_task(
         corpus_dir, out, views=("raw", "raw-sublinear", "sublinear", "sublinear:10", "bm25", "lm")
     )

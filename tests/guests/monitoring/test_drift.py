@@ -78,7 +78,7 @@ def test_a_sample_keeps_text_and_language_together(tmp_path):
     first = profile(corpus, sample=20)
     assert first == profile(corpus, sample=20)
     assert first.documents == 200
-    part = corpus / "documents" / "part-00001.parquet"
+    part = corpus / "documents" / "part-00000.parquet"
     pl.read_parquet(part).with_columns(language=pl.lit("ja")).write_parquet(part)
     reseal(corpus)
     assert profile(corpus, sample=20).languages == {"en": 0.5, "ja": 0.5}

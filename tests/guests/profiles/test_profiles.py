@@ -28,6 +28,7 @@ from ssi_core.guests.profiles.profiler import Profiler
 from ssi_core.guests.profiles.sides import divide
 from ssi_core.types import BadInput, Refused
 from tests.seals import accepted
+from tests.settings import hold
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -265,3 +266,7 @@ def test_arrays_that_are_not_those_of_profiles_are_refused(tmp_path):
 def test_more_clusters_than_users_are_refused():
     with pytest.raises(BadInput, match="Use fewer clusters"):
         Profiler(clusters=50).fit(counts(40)[0])
+
+
+def test_settings_are_those_of_the_file():
+    hold(__file__, {"profiler": Profiler})

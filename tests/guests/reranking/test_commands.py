@@ -368,7 +368,8 @@ def test_no_query_is_learned_from_and_measured(data, tmp_path, ssi):
         assert code == 3
         assert f"query {query} is in " in refused["error"]["message"]
         assert not out.exists()
-    assert ssi("rank", "rerank", "fit", train, "--valid", valid, "--out", out)[0] == 0
+    for name, given in (("alone", (train,)), ("validated", (train, "--valid", valid))):
+        assert ssi("rank", "rerank", "fit", *given, "--out", tmp_path / name)[0] == 0
 
 
 def test_a_number_is_a_name_and_a_value_a_list_where_the_ranker_wants_one(data, tmp_path, ssi):

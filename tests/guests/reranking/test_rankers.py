@@ -22,6 +22,7 @@ from ssi_core.types import BadInput, Refused
 from tests.guests.reranking import made
 from tests.robust.tally import attempt
 from tests.seals import accepted
+from tests.settings import hold
 
 SMALL = {"rankboost": {"rounds": 60}, "adarank": {"rounds": 40}, "lambdamart": {"least": 5}}
 SMALL["ranknet"] = {"rate": 0.05, "rounds": 40}
@@ -282,3 +283,7 @@ def test_a_climb_takes_all_its_passes_and_begins_with_weights_that_sum_to_one():
         np.testing.assert_allclose(climb.up(1000 * first, turns)[0], weights)
         values.append(value)
     assert values[0] < values[1]
+
+
+def test_settings_are_those_of_the_file():
+    hold(__file__, RERANKERS)

@@ -10,7 +10,7 @@ from tests.guests.site.made import encyclopedia
 @pytest.fixture(scope="package")
 def made(tmp_path_factory):
     """A site whose search is in ``search``, what was learnt, BM25F, and its sum with `U'V`."""
-    path = tmp_path_factory.mktemp("site")
+    path = tmp_path_factory.mktemp("site [a]")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSI_ROOT", str(path / "root"))
         folder, kept = encyclopedia(path / "public"), []

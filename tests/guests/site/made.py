@@ -14,7 +14,7 @@ HOSTILE = '<img src=x onerror="document.title = 1"> & "<b>"'
 def encyclopedia(folder, documents=200):
     """Write a site of HTML with the pages and links of the sample, and the words of its links."""
     docs = ssi.read_sample(documents)
-    words = pl.scan_parquet(open_collection(docs.path).relation("anchor")).collect()
+    words = pl.scan_parquet(open_collection(docs.path).relation("anchor"), glob=False).collect()
     wordings = {(source, target): text for source, target, text, _ in words.rows()}
     links = {}
     for source, target in docs.links.rows():

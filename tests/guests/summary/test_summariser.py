@@ -10,6 +10,7 @@ from ssi_core.guests.summary.vectors import STOP_WORDS
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 from tests.guests.summary import made, naive
+from tests.settings import hold
 
 QUERY = "what was said about global warming and fossil fuel"
 
@@ -197,3 +198,7 @@ def test_japanese_is_summarised():
     scores = summariser.scores(space, "清水寺の舞台")
     best = summariser.choose(listed, space, scores, 12)[0]
     assert listed[best].text == "清水寺の舞台は京都の東にある。"
+
+
+def test_settings_are_those_of_the_file():
+    hold(__file__, {"summariser": Summariser})

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import psutil
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ssi_core import system
 from ssi_core.types import BadInput, Refused
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 log = logging.getLogger(__name__)
 
@@ -192,8 +190,6 @@ def limited(n: int) -> Iterator[None]:
     """
     if n < 1:
         raise ValueError(f"n={n}: expected at least 1 thread")
-    from threadpoolctl import threadpool_limits
-
     # Not numba by itself: kernels close the files of the working directory to it.
     from ssi_core.kernels.compiling.configuration import numba
 
@@ -210,8 +206,6 @@ def limited(n: int) -> Iterator[None]:
 @cache
 def blas() -> ThreadpoolController:
     """Return the controls of BLAS: numpy has loaded its own, and to look for it takes 10 ms."""
-    from threadpoolctl import ThreadpoolController
-
     return ThreadpoolController()
 
 

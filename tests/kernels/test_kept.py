@@ -136,6 +136,7 @@ def test_a_kernel_is_found_again():
     assert hits(second) == 1, "a type of its own"
 
 
+@compiling
 @pytest.mark.parametrize(("symbol", "times"), [("malloc", 0), ("of_numba_not_yet_loaded", 1)])
 def test_numba_is_loaded_whole_where_kept_code_lacks_a_part(monkeypatch, symbol, times):
     target = Mock()

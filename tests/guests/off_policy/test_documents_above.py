@@ -1,5 +1,7 @@
 """Clicks that depend on the documents above, and clicks that only seem to."""
 
+from math import erfc, sqrt
+
 import numpy as np
 import polars as pl
 import pytest
@@ -62,6 +64,7 @@ def test_it_is_its_definition():
     log = read_log(pl.DataFrame(rows, schema=names, orient="row").sample(fraction=1, shuffle=True))
     above = documents_above(log)
     assert above.z == pytest.approx(naive(rows))
+    assert above.p == pytest.approx(erfc(abs(above.z) / sqrt(2)), rel=1e-12)
     assert 0 < above.showings < len(rows)
 
 

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.types import BadInput, TextMatrix
+from ssi_core.types import BadInput, Float32, Int32, TextMatrix
+
+_MOST_COLUMNS = np.iinfo(np.int32).max
 
 Size: TypeAlias = int | str
 """Length of an axis; a name is any length, and the same one wherever it stands."""
@@ -67,6 +70,36 @@ def with_data(rows: TextMatrix, data: NDArray[Any]) -> TextMatrix:
     vars(made).update(vars(rows))
     made.data = data
     return made
+
+
+def row_of(columns: Int32, data: Float32, width: int) -> TextMatrix:
+    """Return a matrix of one row, whose columns are sorted, as fast as `with_data`."""
+    row = with_data(_empty_row(width), data)
+    row.indices, row.indptr = columns, np.array([0, len(columns)], np.int32)
+    return row
+
+
+@lru_cache(maxsize=64)
+def _empty_row(width: int) -> TextMatrix:
+    nothing = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32)
+    return sparse.csr_array(nothing, shape=(1, width))
+
+
+def side_by_side(left: TextMatrix, right: TextMatrix) -> TextMatrix:
+    """Return rows with the columns of two matrices, float32; of one row each, as a query is, fast.
+
+    Parameters
+    ----------
+    left, right : CSR (n, columns)
+        Sorted indices.
+    """
+    width = left.shape[1] + right.shape[1]
+    if len(left.indptr) != 2 or width > _MOST_COLUMNS:
+        joined: TextMatrix = sparse.hstack([left, right], format="csr", dtype=np.float32)
+        return joined
+    columns = np.concatenate([left.indices, right.indices + np.int32(left.shape[1])])
+    data = np.concatenate([left.data, right.data], dtype=np.float32)
+    return row_of(columns.astype(np.int32, copy=False), data, width)
 
 
 def load_csr(directory: Path) -> TextMatrix:

@@ -7,7 +7,7 @@ import pytest
 from numpy.lib.format import open_memmap
 from scipy import sparse
 
-from ssi_core.arrays import LongCsr, load_array, load_csr, save_csr, with_data
+from ssi_core.arrays import LongCsr, load_array, load_csr, save_csr, side_by_side, with_data
 from ssi_core.kernels.sparse import csr
 from ssi_core.types import BadInput
 
@@ -70,3 +70,20 @@ def test_other_numbers_stand_in_the_same_places(kind):
     assert np.array_equal(made[1:3].toarray(), expected[1:3])
     made.data[:] = 9
     assert np.array_equal(rows.toarray(), before)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_side_by_side_are_those_of_both(rows, dtype):
+    left, right = (sparse.random_array((rows, n), density=0.5, rng=n, format="csr") for n in (5, 7))
+    joined = side_by_side(left.astype(dtype), right.astype(dtype))
+    expected = sparse.hstack([left, right], format="csr", dtype=np.float32)
+    assert joined.shape == (rows, 12)
+    for part in ("indptr", "indices", "data"):
+        found, same = getattr(joined, part), getattr(expected, part)
+        assert (found.dtype, found.tolist()) == (same.dtype, same.tolist())
+
+
+def test_rows_too_wide_for_columns_of_32_bits_are_side_by_side():
+    wide = sparse.csr_array(([1.0], ([0], [2**31 - 2])), shape=(1, 2**31 - 1))
+    assert side_by_side(wide, wide).indices.tolist() == [2**31 - 2, 2**32 - 3]

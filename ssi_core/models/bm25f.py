@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.arrays import ArraySpec, ArraySpecs, side_by_side
 from ssi_core.bounds import Count, Mean, Share, Values, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.models.base import FitOptions, FittedModel, Model, Side, fitted
@@ -173,7 +173,7 @@ class Bm25F(Model):
         assert isinstance(view, PhraseView)
         is_query = side == "query"
         beside = view.of_words(texts.matrix(COUNTS)) if is_query else _phrases(fitted, view, texts)
-        return Inner(sparse.hstack([rows, beside], format="csr", dtype=np.float32), None)
+        return Inner(side_by_side(rows, beside), None)
 
     def _words(self, fitted: FittedModel, texts: Texts, side: Side) -> TextMatrix:
         """Return the weights of words, CSR float32 (n, words)."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import overload
 
 import numpy as np
@@ -19,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ssi_core.arrays import row_of
 from ssi_core.kernels.text import ngrams
 from ssi_core.kernels.text import words as kernels
 from ssi_core.text.tokenizer import language_of, tokenize
@@ -308,7 +308,9 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
     """
     kept = (columns >= 0) & (columns < width)
     if len(indptr) == 2:
-        return _one_row(columns[kept], counts[kept], width)
+        columns, data = columns[kept], counts[kept].astype(np.float32)
+        order = columns.argsort()
+        return row_of(columns[order], data[order], width)
     ends = np.concatenate([[0], np.cumsum(kept)])
     matrix = sparse.csr_array(
         (counts[kept].astype(np.float32), columns[kept], ends[indptr].astype(np.int32)),
@@ -316,18 +318,3 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
     )
     matrix.sort_indices()
     return matrix
-
-
-def _one_row(columns: Int32, counts: Int32, width: int) -> TextMatrix:
-    order = columns.argsort()
-    data, indptr = counts[order].astype(np.float32), np.array([0, len(columns)], np.int32)
-    # The constructor would check what is known, which takes as long as a short query.
-    row: TextMatrix = object.__new__(sparse.csr_array)
-    vars(row).update(vars(_no_word(width)), data=data, indices=columns[order], indptr=indptr)
-    return row
-
-
-@lru_cache(maxsize=64)
-def _no_word(width: int) -> TextMatrix:
-    nothing = np.empty(0, np.float32), np.empty(0, np.int32), np.zeros(2, np.int32)
-    return sparse.csr_array(nothing, shape=(1, width))

@@ -10,17 +10,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ssi_core import files, store
-from ssi_core.arrays import ArraySpec, check_arrays, load_array
+from ssi_core.arrays import ArraySpec, check_arrays, load_array, row_of
 from ssi_core.text.fields import HEADINGS, TITLE, split
-from ssi_core.types import BadInput, Int64, TextMatrix
+from ssi_core.types import BadInput, Int32, Int64, TextMatrix
 from ssi_core.views import text_view
 from ssi_core.views.names import PHRASES
 from ssi_core.views.text_view import TextView
@@ -108,18 +110,23 @@ class PhraseView:
         -------
         CSR float32 (queries, phrases), sorted indices
         """
-        columns, weights, ends = [np.empty(0, np.int64)], [np.empty(0)], [0]
-        for begin, end in zip(counts.indptr[:-1], counts.indptr[1:], strict=True):
-            words = counts.indices[begin:end]
-            known = words[self._is_used[words]].astype(np.uint64)
-            first, second = np.triu_indices(len(known), 1)
-            found = self._columns(known[first] << _HALF | known[second])
-            columns.append(found[found >= 0])
-            weights.append(np.full(len(columns[-1]), 1 / max(1, len(words) - 1)))
-            ends.append(ends[-1] + len(columns[-1]))
-        parts = np.concatenate(weights).astype(np.float32), np.concatenate(columns), ends
-        rows: TextMatrix = sparse.csr_array(parts, shape=(len(ends) - 1, len(self.keys)))
+        starts = counts.indptr.tolist()
+        if len(starts) == 2:
+            columns, weight = self._pairs_of(counts.indices)
+            return row_of(columns, np.full(len(columns), weight, np.float32), len(self.keys))
+        each = [self._pairs_of(counts.indices[begin:end]) for begin, end in pairwise(starts)]
+        ends = np.cumsum([0, *(len(columns) for columns, _ in each)])
+        data = np.repeat(np.array([weight for _, weight in each], np.float32), np.diff(ends))
+        columns = np.concatenate([np.empty(0, np.int32), *(columns for columns, _ in each)])
+        rows: TextMatrix = sparse.csr_array((data, columns, ends), (len(each), len(self.keys)))
         return rows
+
+    def _pairs_of(self, words: Int32) -> tuple[Int32, float]:
+        """Return the phrases of a query's words, ascending, and what each weighs."""
+        known = words[self._is_used[words]].astype(np.uint64)
+        first, second = _pairs(len(known))
+        found = self._columns(known[first] << _HALF | known[second])
+        return found[found >= 0].astype(np.int32), 1 / max(1, len(words) - 1)
 
     @cached_property
     def _is_used(self) -> NDArray[np.bool_]:
@@ -139,6 +146,12 @@ class PhraseView:
         self.base.save(directory)
         np.save(directory / f"{_KEYS}.npy", self.keys, allow_pickle=False)
         store.write_json(directory / MANIFEST, {"space": self.space})
+
+
+@lru_cache(maxsize=64)
+def _pairs(words: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the positions of all pairs of some words."""
+    return np.triu_indices(words, 1)
 
 
 def view_of(base: TextView, blocks: Iterable[Sequence[str]]) -> PhraseView:

@@ -104,8 +104,9 @@ def test_a_text_without_fields_and_no_text_have_none(view):
 
 
 def test_a_query_has_all_pairs_of_its_words_each_a_share(view):
+    # Every second pair of words is no phrase, and "filler" is a word of texts alone.
+    view = PhraseView(view.base, view.keys[::2])
     words = [*view.base.words]
-    # "filler" is a word of texts alone.
     queries = [[0, 3, 5, 7], [2], [], [1, 4], sorted([words.index("filler"), 2, 6])]
     counts = sparse.csr_array((len(queries), len(words)), dtype=np.float32).tolil()
     for row, several in enumerate(queries):
@@ -117,6 +118,9 @@ def test_a_query_has_all_pairs_of_its_words_each_a_share(view):
         pairs = {frozenset((words[i], words[j])) for i, j in combinations(several, 2)} & known
         expected = dict.fromkeys(pairs, pytest.approx(1 / max(1, len(several) - 1)))
         assert by_name(view, rows[[n]]) == expected
+        alone = view.of_words(sparse.csr_array(counts[[n]]))
+        assert by_name(view, alone) == expected
+        assert alone.has_sorted_indices
     assert rows.nnz > 3
     assert rows.has_sorted_indices
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
-from ssi_core.arrays import ArraySpec, ArraySpecs
+from ssi_core.arrays import ArraySpec, ArraySpecs, side_by_side
 from ssi_core.bounds import Count, Values, Weight
 from ssi_core.estimator import Sizes
 from ssi_core.models.base import FitOptions, FittedModel, Side, UnfitStart, fitted
@@ -189,8 +189,7 @@ def _times(matrix: TextMatrix | None, scale: np.float32) -> TextMatrix | None:
 def _side_by_side(rows: Sequence[TextMatrix]) -> TextMatrix | None:
     if len(rows) < 2:
         return rows[0] if rows else None
-    joined: TextMatrix = sparse.hstack(rows, format="csr", dtype=np.float32)
-    return joined
+    return side_by_side(*rows)
 
 
 def _diagonal(embeddings: Sequence[Float32]) -> Float32:

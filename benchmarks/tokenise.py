@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tarfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -69,9 +69,11 @@ def _first(texts: list[bytes], most: int) -> Iterator[bytes]:
         size += len(text)
 
 
-def _compared(kind: str, texts: list[bytes], out: Path) -> Row:
+def _compared(kind: str, texts: list[bytes], place: Path) -> Row:
+    rounds = count()
+
     def ours() -> None:
-        shutil.rmtree(out, ignore_errors=True)
+        out = place / str(next(rounds))
         (out / "work").mkdir(parents=True)
         fitting = np.ones(len(texts), np.bool_)
         _, idf, _ = write_counts(

@@ -312,9 +312,12 @@ def to_columns(indptr: Int64, columns: Int32, counts: Int32, width: int) -> Text
         order = columns.argsort()
         return row_of(columns[order], data[order], width)
     ends = np.concatenate([[0], np.cumsum(kept)])
-    matrix = sparse.csr_array(
+    matrix: TextMatrix = sparse.csr_array(
         (counts[kept].astype(np.float32), columns[kept], ends[indptr].astype(np.int32)),
         shape=(len(indptr) - 1, width),
     )
+    if matrix.nnz > width:
+        # Columns in order, then rows in order: as many steps as entries and columns.
+        return matrix.tocsc().tocsr()
     matrix.sort_indices()
     return matrix

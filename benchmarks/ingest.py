@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import bz2
-import shutil
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,11 +23,10 @@ def rows() -> Iterator[Row]:
     with TemporaryDirectory() as name:
         directory = Path(name)
         kind, path = dump(directory)
-        out = directory / "corpus"
+        rounds = count()
 
         def ours() -> None:
-            shutil.rmtree(out, ignore_errors=True)
-            ingest("wikipedia", [path], out, processes=1)
+            ingest("wikipedia", [path], directory / str(next(rounds)), processes=1)
 
         megabytes = decompress(path) / 1e6
         found = speeds(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from benchmarks.wikitext import f1, reference, scores
 from ssi_core.datasets.wikipedia.wikitext import (
     count_links,
+    headings,
     links,
     read_cells,
     read_wikitext,
@@ -199,3 +200,18 @@ def test_plain_words_are_their_wording_in_lower_case(anchor):
 )
 def test_what_may_be_marked_is_not_plain(anchor):
     assert not PLAIN.fullmatch(anchor)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("== first ==\ntext\n==next== \t\n", "first\nnext"),
+        ("== alone ==", "alone"),
+        ("=== a = b ===\n== c = ==", "a = b\nc"),
+        ("text\n== ''a'' [[b|c]] {{d}} & ==", "a c &"),
+        ("text\n<!--\n== hidden ==\n-->\n== shown ==", "shown"),
+        ("= title =\ntext == no heading ==\n == nor here ==\n== nor there\n", ""),
+    ],
+)
+def test_headings_are_lines_between_signs(text, expected):
+    assert headings(text) == expected

@@ -48,7 +48,7 @@ _BREAK = re.compile(
     r"</?(?:br|p|div|li|ul|ol|dl|dt|dd|tr|td|th|hr|blockquote|center|h[1-6]|poem)\b[^<>]*+>",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^==++([^\n]++)$", re.MULTILINE)
+_HEADING = re.compile(r"\n==++([^\n]++)")
 _IN_URL = r"""[^\s\[\]<>{}|"]*+"""
 
 # What goes, by the mark without which it can't be there; a pattern that starts with a literal is
@@ -322,7 +322,7 @@ def headings(text: str, *, hidden: Set[str] = HIDDEN) -> str:
     """
     if "\n==" not in text and not text.startswith("=="):
         return ""
-    begun = (match[1].rstrip() for match in _HEADING.finditer(_visible(text)))
+    begun = map(str.rstrip, _HEADING.findall("\n" + _visible(text)))
     lines = [heading.rstrip("= \t") for heading in begun if heading.endswith("==")]
     return _words("\n".join(lines), hidden)
 

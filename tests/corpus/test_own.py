@@ -322,7 +322,10 @@ def test_what_is_no_folder_of_pages_is_named(tmp_path):
     with pytest.raises(BadInput, match=r"it is a file\. Name its folder"):
         ingest("folder", tmp_path / "a.md", tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="no page is in it"):
+    with pytest.raises(BadInput, match=r"no page is in it.* Name a folder that has some"):
+        ingest("folder", tmp_path / "empty", tmp_path / "out")
+    (tmp_path / "empty" / "model.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"It is a model: name the folder of the pages"):
         ingest("folder", tmp_path / "empty", tmp_path / "out")
 
 

@@ -53,6 +53,7 @@ _REF = re.compile(r"\{\{[<%]\s*(?:rel)?ref\s+\"?([^\"\s>%}]+)\"?[^{}\n]*[>%]\}\}
 _MODULE = re.compile(r"^(?:import|export)\s[^\n]*\n", re.MULTILINE)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _ROWS = 500
+_MODEL = "model.json"
 
 
 def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
@@ -72,13 +73,15 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
     if len(pages) == len(contents):
         raise BadInput(
             f"{directory}: no page is in it. Pages are files that end with {', '.join(SUFFIXES)}. "
-            f"{_unread_pages(skipped)}"
+            f"{_unread_pages(directory, skipped)}"
         )
     return [page for page in pages if page not in contents]
 
 
-def _unread_pages(skipped: Counter[str]) -> str:
+def _unread_pages(directory: Path, skipped: Counter[str]) -> str:
     """Say what to do where no file is a page."""
+    if (directory / _MODEL).is_file():
+        return "It is a model: name the folder of the pages that it was fitted on."
     if markup := [suffix for suffix in _UNREAD if skipped[f"page_{suffix[1:]}_unread"]]:
         return f"Build the site of its {' and '.join(markup)} files, and name the folder of HTML."
     others = [name[5:] for name, n in skipped.most_common() if n and name[:5] == "file_"]

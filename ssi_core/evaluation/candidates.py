@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +16,8 @@ from ssi_core.types import Float32, Int32, Int64, Pairs, Task
 Side: TypeAlias = Literal["train", "valid", "test"]
 BLOCK_BYTES = 64 << 20
 """Of scores that are ranked at a time."""
+_FEWEST = 10_000
+"""Documents outside of the pool that queries may have without being divided."""
 
 _SEEN: dict[str, tuple[str, ...]] = {"train": (), "valid": ("train",), "test": ("train", "valid")}
 
@@ -78,6 +81,47 @@ class Candidates:
     relevant: Lists
     grade: Float32
     listed: Lists | None = None
+
+    def parts(self) -> Iterator[tuple[int, Candidates]]:
+        """Divide the queries so that no more documents are relevant alone than are common.
+
+        What queries are measured over then grows with their number, not with its square.
+
+        Yields
+        ------
+        int, Candidates
+            The first query of a part, and its candidates; all at once where there are few.
+        """
+        common = len(self.documents) - len(self.outside)
+        if self.listed is not None or len(self.outside) <= max(common, _FEWEST):
+            yield 0, self
+            return
+        is_outside = np.zeros(len(self.documents), np.bool_)
+        is_outside[self.outside] = True
+        alone = np.concatenate([[0], np.cumsum(is_outside[self.relevant.items])])
+        alone = alone[self.relevant.start]
+        first = 0
+        while first < len(self.queries):
+            most = alone[first] + max(common, _FEWEST)
+            last = max(first + 1, int(np.searchsorted(alone, most, side="right")) - 1)
+            yield first, self._part(first, last, ~is_outside)
+            first = last
+
+    def _part(self, first: int, last: int, is_held: NDArray[np.bool_]) -> Candidates:
+        relevant, excluded = self.relevant.part(first, last), self.excluded.part(first, last)
+        is_held = is_held.copy()
+        is_held[relevant.items] = True
+        column = np.cumsum(is_held, dtype=np.int32) - 1
+        kept = is_held[excluded.items]
+        start = np.concatenate([[0], np.cumsum(kept)])[excluded.start]
+        return Candidates(
+            self.queries[first:last],
+            self.documents[is_held],
+            column[self.outside[is_held[self.outside]]],
+            Lists(start, column[excluded.items[kept]]),
+            Lists(relevant.start, column[relevant.items]),
+            self.grade[self.relevant.start[first] : self.relevant.start[last]],
+        )
 
     def excluded_of(self, first: int, last: int) -> Lists:
         """Return the columns that are no candidates of the queries ``first:last``.

@@ -15,12 +15,12 @@ from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates, described, draw_tuples
 from ssi_core.evaluation.measures import MEASURES, Ranks, clustered_error, standard_error
 from ssi_core.evaluation.popularity import Popularity
-from ssi_core.evaluation.ranking import rank, rows_of, scores_of
+from ssi_core.evaluation.ranking import rank_parts, rows_held, rows_of
 from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.scoring.scorer import score_pairs
-from ssi_core.scoring.vectors import Fitted, Vectors, refuse_nan
-from ssi_core.types import Float32, Float64, Int32, Int64, Progress, Report, Task
+from ssi_core.scoring.vectors import Fitted, refuse_nan
+from ssi_core.types import Float32, Float64, Progress, Report, Task
 
 
 def evaluate(
@@ -95,14 +95,14 @@ def evaluate(
     vectors = refuse_nan(fitted.embed_queries(rows_of(task.queries, query_rows)), "queries")
 
     on_progress(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
-    score = scores_of(
-        _rows(vectors, query_rows, chosen.queries),
-        _rows(documents, document_rows, chosen.documents),
+    popularity = Popularity(task, chosen)
+    ranks = rank_parts(
+        rows_held(vectors, query_rows, chosen.queries),
+        rows_held(documents, document_rows, chosen.documents),
         chosen,
         threads,
+        popularity.inspecting,
     )
-    popularity = Popularity(task, chosen)
-    ranks = rank(score, chosen, popularity.inspect)
     values = {name: measure(ranks) for name, measure in MEASURES.items()} | popularity.per_query()
     if len(events):
         rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])
@@ -165,8 +165,3 @@ def _per_query(
             **values,
         }
     )
-
-
-def _rows(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
-    """Return the rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
-    return vectors if len(held) == len(wanted) else vectors.take(np.searchsorted(held, wanted))

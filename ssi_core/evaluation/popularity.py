@@ -23,6 +23,8 @@ documents and that have training pairs:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -96,30 +98,47 @@ class Popularity:
             links = in_degrees(task)
             self._popular = most_linked(links)[chosen.documents]
             self._bin = bins(links)[chosen.documents]
-            self._members = np.argsort(self._bin, kind="stable").astype(np.int32)
-            self._bounds = np.concatenate([[0], np.cumsum(np.bincount(self._bin))])
             self._lost = np.zeros(len(chosen.relevant.items))
             self._alike = np.zeros(len(chosen.relevant.items), np.int64)
 
-    def inspect(self, first: int, scores: Float32) -> None:
-        """Take the counts of the queries from ``first`` on, whose `measures.count` is done."""
-        last = first + len(scores)
-        top_k(scores, self._top[first:last], np.empty((len(scores), _TOP), np.float32))
-        if self._popular is None:
-            return
-        relevant = self._chosen.relevant
-        mine = slice(relevant.start[first], relevant.start[last])
-        part = relevant.part(first, last)
-        rank_alike(
-            scores,
-            self._bin,
-            self._bounds,
-            self._members,
-            part.start,
-            part.items,
-            self._lost[mine],
-            self._alike[mine],
-        )
+    def inspecting(self, begin: int, part: Candidates) -> Callable[[int, Float32], None]:
+        """Return what takes the counts of blocks of a part, whose `measures.count` is done.
+
+        Parameters
+        ----------
+        begin : int
+            The first query of the part.
+        part : Candidates
+            See `Candidates.parts`.
+        """
+        columns = np.searchsorted(self._chosen.documents, part.documents).astype(np.int32)
+        if self._popular is not None:
+            bin_of = self._bin[columns]
+            members = np.argsort(bin_of, kind="stable").astype(np.int32)
+            bounds = np.concatenate([[0], np.cumsum(np.bincount(bin_of))])
+
+        def inspect(first: int, scores: Float32) -> None:
+            top = np.full((len(scores), _TOP), -1, np.int32)
+            top_k(scores, top, np.empty((len(scores), _TOP), np.float32))
+            here = slice(begin + first, begin + first + len(scores))
+            self._top[here] = np.where(top < 0, -1, columns[top])
+            if self._popular is None:
+                return
+            start = self._chosen.relevant.start
+            mine = slice(start[here.start], start[here.stop])
+            relevant = part.relevant.part(first, first + len(scores))
+            rank_alike(
+                scores,
+                bin_of,
+                bounds,
+                members,
+                relevant.start,
+                relevant.items,
+                self._lost[mine],
+                self._alike[mine],
+            )
+
+        return inspect
 
     def per_query(self) -> dict[str, Float64]:
         """Return the measures of `PER_QUERY`; nothing for a task that has none."""

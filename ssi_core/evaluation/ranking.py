@@ -11,7 +11,7 @@ from ssi_core.evaluation.candidates import BLOCK_BYTES, Candidates, Side, candid
 from ssi_core.evaluation.measures import MEASURES, Ranks, count, rank_loss
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.scoring.vectors import Fitted, Inner, Several, Vectors
-from ssi_core.types import Float32, Int32, Task, TextMatrix, Texts
+from ssi_core.types import Float32, Int32, Int64, Task, TextMatrix, Texts
 
 
 def rank(
@@ -38,6 +38,39 @@ def rank(
         if inspect is not None:
             inspect(first, scores)
     return _joined(parts, chosen)
+
+
+def rank_parts(
+    queries: Vectors,
+    documents: Vectors,
+    chosen: Candidates,
+    threads: int,
+    inspecting: Callable[[int, Candidates], Callable[[int, Float32], None]],
+) -> Ranks:
+    """Rank the relevant documents of all queries by their vectors, one part after the other.
+
+    Parameters
+    ----------
+    queries, documents : Vectors
+        Of ``chosen.queries`` and ``chosen.documents``.
+    chosen : `Candidates`
+        What is ranked for whom; see `Candidates.parts`.
+    inspecting : callable
+        ``inspecting(first, part)`` gives what `rank` shows the blocks of a part to.
+    """
+    ranks = []
+    for first, part in chosen.parts():
+        of_part = slice(first, first + len(part.queries))
+        vectors = queries if part is chosen else queries.take(of_part)
+        columns = rows_held(documents, chosen.documents, part.documents)
+        score = scores_of(vectors, columns, part, threads)
+        ranks.append(rank(score, part, inspecting(first, part)))
+    return _joined(ranks, chosen)
+
+
+def rows_held(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:
+    """Return the rows ``wanted`` of vectors that hold the rows ``held``, both ascending."""
+    return vectors if len(held) == len(wanted) else vectors.take(np.searchsorted(held, wanted))
 
 
 def _ranked(scores: Float32, chosen: Candidates, first: int, last: int) -> Ranks:

@@ -31,7 +31,7 @@ from ssi_core import store
 from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.popularity import Popularity
-from ssi_core.evaluation.ranking import rank, scores_of
+from ssi_core.evaluation.ranking import rank_parts, rows_held
 from ssi_core.scoring.vectors import Fitted, refuse_nan
 from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SPLITS, hash_titles, side_of_documents
@@ -69,9 +69,8 @@ def short_queries(
     for name, texts, ranked, ids in kinds:
         queries = refuse_nan(fitted.embed_queries(texts), "queries")
         popularity = Popularity(task, ranked)
-        candidates_only = documents.take(np.searchsorted(rows, ranked.documents))
-        score = scores_of(queries, candidates_only, ranked, threads)
-        ranks = rank(score, ranked, popularity.inspect)
+        held = rows_held(documents, rows, ranked.documents)
+        ranks = rank_parts(queries, held, ranked, threads, popularity.inspecting)
         every = {name: np.ones(len(ranks.rank), np.bool_)}
         popular = popularity.per_query().get(slices.POPULAR)
         frames.append(slices.measured(ranks, every, ids, popular))

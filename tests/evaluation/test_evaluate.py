@@ -59,6 +59,33 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     assert whole.errors == parts.errors
 
 
+@pytest.mark.parametrize("pool", [0, 5])
+def test_queries_whose_own_documents_are_many_are_measured_in_parts(monkeypatch, pool):
+    task = random_task(np.random.default_rng(2), queries=40, documents=60, pool=pool)
+    chosen = chosen_of(task, "test", None, 0)
+    assert [first for first, _ in chosen.parts()] == [0]
+    whole = evaluate(Lookup(), task, tuples=500)
+    monkeypatch.setattr("ssi_core.evaluation.candidates._FEWEST", 7)
+    sizes, end = [], 0
+    for first, part in chosen.parts():
+        assert (first, part.queries.tolist()) == (
+            end,
+            chosen.queries[end:][: len(part.queries)].tolist(),
+        )
+        own = np.setdiff1d(np.arange(len(part.documents)), part.outside)
+        assert part.documents[own].tolist() == task.pool.tolist()
+        sizes.append(len(part.outside))
+        end += len(part.queries)
+    assert end == len(chosen.queries)
+    most = max(np.diff(chosen.relevant.start))
+    assert len(sizes) > 4
+    assert max(sizes) <= max(7, most)
+    parts = evaluate(Lookup(), task, tuples=500)
+    assert whole.per_query.equals(parts.per_query)
+    assert (whole.means, whole.errors) == (parts.means, parts.errors)
+    assert whole.slices.equals(parts.slices)
+
+
 def test_a_judged_list_is_all_that_a_query_ranks():
     """Blocks and the sum of two models' scores find the same; a constant model is no oracle."""
     task = random_task(np.random.default_rng(1), queries=40, documents=60, listed=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ssi_core.evaluation import ranking as module
+from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import PER_QUERY, bins, most_linked
 from ssi_core.scoring.vectors import Inner
@@ -98,6 +99,16 @@ def test_blocks_change_nothing(monkeypatch):
     parts = evaluate(Scores(table), task, tuples=0, threads=2)
     assert whole.per_query.equals(parts.per_query)
     assert whole.means == parts.means
+
+
+def test_parts_of_the_queries_change_nothing(monkeypatch):
+    task, table = linked_task(5, pool=20)
+    whole = evaluate(Scores(table), task, tuples=0)
+    monkeypatch.setattr("ssi_core.evaluation.candidates._FEWEST", 15)
+    assert len(list(candidates(task, "test", None, 0).parts())) > 4
+    parts = evaluate(Scores(table), task, tuples=0)
+    assert whole.per_query.equals(parts.per_query)
+    assert (whole.means, whole.errors) == (parts.means, parts.errors)
 
 
 def test_the_share_of_popular_documents_of_a_ranking_by_in_degree():

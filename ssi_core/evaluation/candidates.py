@@ -82,6 +82,12 @@ class Candidates:
     grade: Float32
     listed: Lists | None = None
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether there are several `parts`."""
+        common = len(self.documents) - len(self.outside)
+        return self.listed is None and len(self.outside) > max(common, _FEWEST)
+
     def parts(self) -> Iterator[tuple[int, Candidates]]:
         """Divide the queries so that no more documents are relevant alone than are common.
 
@@ -92,10 +98,10 @@ class Candidates:
         int, Candidates
             The first query of a part, and its candidates; all at once where there are few.
         """
-        common = len(self.documents) - len(self.outside)
-        if self.listed is not None or len(self.outside) <= max(common, _FEWEST):
+        if not self.is_divided:
             yield 0, self
             return
+        common = len(self.documents) - len(self.outside)
         is_outside = np.zeros(len(self.documents), np.bool_)
         is_outside[self.outside] = True
         alone = np.concatenate([[0], np.cumsum(is_outside[self.relevant.items])])

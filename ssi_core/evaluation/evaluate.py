@@ -15,11 +15,11 @@ from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates, described, draw_tuples
 from ssi_core.evaluation.measures import MEASURES, Ranks, clustered_error, standard_error
 from ssi_core.evaluation.popularity import Popularity
-from ssi_core.evaluation.ranking import rank_parts, rows_held, rows_of
+from ssi_core.evaluation.ranking import embedded, rank_parts, rows_held
 from ssi_core.evaluation.short import short_queries
 from ssi_core.evaluation.slates import of_queries, slate_measures
 from ssi_core.scoring.scorer import score_pairs
-from ssi_core.scoring.vectors import Fitted, refuse_nan
+from ssi_core.scoring.vectors import Fitted, Vectors
 from ssi_core.types import Float32, Float64, Progress, Report, Task
 
 
@@ -83,26 +83,31 @@ def evaluate(
 
     chosen = candidates(task, side, queries, seed)
     query, relevant, irrelevant = draw_tuples(task, side, tuples, seed)
-    query_rows = np.union1d(chosen.queries, query)
     events = of_queries(getattr(task, side).shown, chosen.queries)
     shown = events.rows
+    # Of queries in parts only the vectors of a part are held at a time.
+    at_once = slice(0) if chosen.is_divided else slice(None)
+    query_rows = np.unique(np.concatenate([chosen.queries[at_once], query, shown[:, 0]]))
     others = np.concatenate([relevant, irrelevant, shown[:, 1]])
-    document_rows = np.union1d(chosen.documents, others)
+    document_rows = np.union1d(chosen.documents[at_once], others)
     on_progress(0.1, "embedding documents")
-    documents = fitted.embed_documents(rows_of(task.documents, document_rows))
-    refuse_nan(documents, "documents")
+    documents = embedded(fitted, task, "document", document_rows)
     on_progress(0.3, "embedding queries")
-    vectors = refuse_nan(fitted.embed_queries(rows_of(task.queries, query_rows)), "queries")
+    vectors = embedded(fitted, task, "query", query_rows)
 
     on_progress(0.4, f"ranking {len(chosen.documents)} documents for {len(chosen.queries)} queries")
     popularity = Popularity(task, chosen)
-    ranks = rank_parts(
-        rows_held(vectors, query_rows, chosen.queries),
-        rows_held(documents, document_rows, chosen.documents),
-        chosen,
-        threads,
-        popularity.inspecting,
-    )
+
+    def embed(first: int, part: Candidates) -> tuple[Vectors, Vectors]:
+        if part is not chosen:
+            of_documents = embedded(fitted, task, "document", part.documents)
+            return embedded(fitted, task, "query", part.queries), of_documents
+        return (
+            rows_held(vectors, query_rows, part.queries),
+            rows_held(documents, document_rows, part.documents),
+        )
+
+    ranks = rank_parts(chosen, embed, popularity.inspecting, threads)
     values = {name: measure(ranks) for name, measure in MEASURES.items()} | popularity.per_query()
     if len(events):
         rows = np.searchsorted(query_rows, shown[:, 0]), np.searchsorted(document_rows, shown[:, 1])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from ssi_core.evaluation.candidates import BLOCK_BYTES, Candidates, Side, candidates
 from ssi_core.evaluation.measures import MEASURES, Ranks, count, rank_loss
 from ssi_core.scoring.scorer import Scorer
-from ssi_core.scoring.vectors import Fitted, Inner, Several, Vectors
+from ssi_core.scoring.vectors import Fitted, Inner, Several, Vectors, refuse_nan
 from ssi_core.types import Float32, Int32, Int64, Task, TextMatrix, Texts
 
 
@@ -41,31 +41,38 @@ def rank(
 
 
 def rank_parts(
-    queries: Vectors,
-    documents: Vectors,
     chosen: Candidates,
-    threads: int,
+    embed: Callable[[int, Candidates], tuple[Vectors, Vectors]],
     inspecting: Callable[[int, Candidates], Callable[[int, Float32], None]],
+    threads: int,
 ) -> Ranks:
-    """Rank the relevant documents of all queries by their vectors, one part after the other.
+    """Rank the relevant documents of all queries, one part after the other.
 
     Parameters
     ----------
-    queries, documents : Vectors
-        Of ``chosen.queries`` and ``chosen.documents``.
     chosen : `Candidates`
         What is ranked for whom; see `Candidates.parts`.
+    embed : callable
+        ``embed(first, part)`` gives the vectors of the queries and of the documents of a part.
     inspecting : callable
         ``inspecting(first, part)`` gives what `rank` shows the blocks of a part to.
+    threads : int
+        See `Scorer`.
     """
     ranks = []
     for first, part in chosen.parts():
-        of_part = slice(first, first + len(part.queries))
-        vectors = queries if part is chosen else queries.take(of_part)
-        columns = rows_held(documents, chosen.documents, part.documents)
-        score = scores_of(vectors, columns, part, threads)
+        score = scores_of(*embed(first, part), part, threads)
         ranks.append(rank(score, part, inspecting(first, part)))
     return _joined(ranks, chosen)
+
+
+def embedded(
+    fitted: Fitted, task: Task, side: Literal["query", "document"], rows: Int32
+) -> Vectors:
+    """Return the vectors of some rows of a side of a task; `BadInput` if they are not finite."""
+    if side == "query":
+        return refuse_nan(fitted.embed_queries(rows_of(task.queries, rows)), "queries")
+    return refuse_nan(fitted.embed_documents(rows_of(task.documents, rows)), "documents")
 
 
 def rows_held(vectors: Vectors, held: Int64 | Int32, wanted: Int32) -> Vectors:

@@ -31,8 +31,8 @@ from ssi_core import store
 from ssi_core.evaluation import slices
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.popularity import Popularity
-from ssi_core.evaluation.ranking import rank_parts, rows_held
-from ssi_core.scoring.vectors import Fitted, refuse_nan
+from ssi_core.evaluation.ranking import embedded, rank_parts, rows_held
+from ssi_core.scoring.vectors import Fitted, Vectors, refuse_nan
 from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SPLITS, hash_titles, side_of_documents
 from ssi_core.types import Int32, Int64, Pairs, Task, Texts
@@ -64,13 +64,23 @@ def short_queries(
     if not reads or not getattr(fitted.model, "reads_text", True):
         return frames[0]
     kinds = list(_kinds(task, chosen, side, seed))
-    rows = np.unique(np.concatenate([ranked.documents for _, _, ranked, _ in kinds]))
-    documents = refuse_nan(fitted.embed_documents(task.documents.take(rows)), "documents")
+    # Of queries in parts only the documents of a part are held at a time.
+    at_once = [ranked.documents for _, _, ranked, _ in kinds if not ranked.is_divided]
+    rows = np.unique(np.concatenate([np.empty(0, np.int32), *at_once]))
+    documents = embedded(fitted, task, "document", rows)
     for name, texts, ranked, ids in kinds:
         queries = refuse_nan(fitted.embed_queries(texts), "queries")
+
+        def embed(
+            first: int, part: Candidates, whole: Candidates = ranked, queries: Vectors = queries
+        ) -> tuple[Vectors, Vectors]:
+            if part is whole:
+                return queries, rows_held(documents, rows, part.documents)
+            of_part = queries.take(slice(first, first + len(part.queries)))
+            return of_part, embedded(fitted, task, "document", part.documents)
+
         popularity = Popularity(task, ranked)
-        held = rows_held(documents, rows, ranked.documents)
-        ranks = rank_parts(queries, held, ranked, threads, popularity.inspecting)
+        ranks = rank_parts(ranked, embed, popularity.inspecting, threads)
         every = {name: np.ones(len(ranks.rank), np.bool_)}
         popular = popularity.per_query().get(slices.POPULAR)
         frames.append(slices.measured(ranks, every, ids, popular))

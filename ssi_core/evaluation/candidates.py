@@ -351,6 +351,7 @@ def ranking_memory(
     nonzeros: int,
     block: int = BLOCK_BYTES,
     further: int = 0,
+    in_parts: bool = False,
 ) -> int:
     """Bytes at most, on top of the task, that ranking the candidates of a side takes.
 
@@ -366,12 +367,19 @@ def ranking_memory(
         Bytes of scores that are worked on at a time.
     further : int
         Documents that are embedded besides the candidates.
+    in_parts : bool
+        Queries are ranked in `Candidates.parts`.
     """
     pairs = {name: getattr(task, name).rows for name in ("train", "valid", "test")}
     m = len(task.queries), len(task.documents)
     q = min(m[0] if queries is None else queries, len(pairs[side]), m[0])
     pool = task.pool if side == "test" else task.valid_pool
-    candidates = m[1] if pool is None else min(m[1], len(pool) + _most_pairs(pairs[side], q))
+    candidates = m[1]
+    if pool is not None:
+        own = _most_pairs(pairs[side], q)
+        if in_parts:
+            own = min(own, max(len(pool), _FEWEST, _most_pairs(pairs[side], 1)))
+        candidates = min(m[1], len(pool) + own)
     if getattr(task, side).listed:
         judged = len(pairs[side]) + len(getattr(task, side).not_relevant)
         candidates = min(m[1], judged)

@@ -28,6 +28,7 @@ def evaluation_memory(model: Model, task: Task, queries: int | None = None) -> i
         dense=dense,
         nonzeros=nonzeros,
         further=2 * _TUPLES,
+        in_parts=True,
     )
 
 

@@ -16,10 +16,10 @@ from tests.evaluation.toy import random_task
 SPARSE = {"dense": 0, "block": 0}
 
 
-def documents_said(task, queries):
+def documents_said(task, queries, **how):
     """Candidates of which an estimate is made, by the non-zeros that it counts for them."""
     of = [
-        ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE)
+        ranking_memory(task, "test", queries=queries, nonzeros=n, **SPARSE, **how)
         for n in (10**9, 2 * 10**9)
     ]
     return (of[1] - of[0]) / (20 * 10**9) * len(task.documents)
@@ -35,6 +35,22 @@ def test_candidates_are_the_pool_and_what_is_relevant_to_the_queries_that_are_as
     assert every == documents_said(task, 40) > documents_said(task, 1)
     most = np.bincount(task.test.rows[:, 0]).max()
     assert round(documents_said(task, 1)) == 30 + most
+
+
+def test_candidates_of_queries_in_parts_are_those_of_the_largest_part(monkeypatch):
+    task = random_task(np.random.default_rng(3), queries=40, documents=400, pool=30)
+    every, most = documents_said(task, None), np.bincount(task.test.rows[:, 0]).max()
+    assert documents_said(task, None, in_parts=True) == every
+    monkeypatch.setattr("ssi_core.models.measuring._TUPLES", 0)
+    whole = evaluation_memory(TfIdf(view="counts"), task)
+    for fewest, own in ((100, 100), (10, max(30, most))):
+        monkeypatch.setattr("ssi_core.evaluation.candidates._FEWEST", fewest)
+        said = documents_said(task, None, in_parts=True)
+        assert round(said) == 30 + own
+        parts = [part for _, part in candidates(task, "test", None, 0).parts()]
+        assert max(len(part.documents) for part in parts) <= said + 1e-6
+    assert documents_said(task, None) == every
+    assert evaluation_memory(TfIdf(view="counts"), task) < whole
 
 
 def test_columns_of_frequent_words_take_four_times_their_entries_up_to_a_bound():

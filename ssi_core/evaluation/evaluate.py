@@ -52,8 +52,8 @@ def evaluate(
         Side of the split to measure on.
     queries : int or None
         How many to measure at most, drawn once by ``seed``, the same for every model; None: all
-        that have a relevant document. Scores are in blocks, so that more queries take more time
-        and, beside their vectors, no more memory.
+        that have a relevant document. Where the task has a pool they are ranked in parts, so that
+        time grows with their number, and memory hardly (`Candidates.parts`).
     tuples : int
         Number of tuples for ``rank_loss_tuples``; 0: leave it out.
     seed : int

@@ -15,7 +15,7 @@ import polars as pl
 
 from ssi_core.evaluation.candidates import Candidates, Side, candidates
 from ssi_core.evaluation.measures import count
-from ssi_core.evaluation.ranking import blocks, scores_of
+from ssi_core.evaluation.ranking import blocks, embedded, scores_of
 from ssi_core.scoring.decreasing import strictly_decreasing
 from ssi_core.scoring.vectors import Fitted
 from ssi_core.types import Float32, Int64, Pairs, Task
@@ -73,28 +73,31 @@ def write_trec(
     chosen = candidates(task, side, queries, seed)
     query_ids = _escaped(task.queries.ids[chosen.queries])
     document_ids = _escaped(task.documents.ids[chosen.documents])
-    score = scores_of(
-        fitted.embed_queries(task.queries.take(chosen.queries)),
-        fitted.embed_documents(task.documents.take(chosen.documents)),
-        chosen,
-        threads,
-    )
+
+    def ranked() -> Iterator[tuple[str, pl.Series, Float32]]:
+        for begin, part in chosen.parts():
+            vectors = embedded(fitted, task, "query", part.queries)
+            documents = embedded(fitted, task, "document", part.documents)
+            score = scores_of(vectors, documents, part, threads)
+            ids = _escaped(task.documents.ids[part.documents])
+            for first, last in blocks(len(part.queries), len(part.documents)):
+                rankings = _rankings(score(first, last), part, first, last)
+                for i, (columns, values) in enumerate(rankings, begin + first):
+                    yield query_ids[i], ids[columns[:depth]], values
 
     def run() -> Iterator[pl.DataFrame]:
-        for first, last in blocks(len(chosen.queries), len(chosen.documents)):
-            rankings = _rankings(score(first, last), chosen, first, last)
-            for i, (columns, values) in enumerate(rankings, first):
-                best, fallen = columns[:depth], strictly_decreasing(values)[:depth]
-                yield pl.DataFrame(
-                    {
-                        "query": pl.repeat(query_ids[i], len(best), eager=True),
-                        "q0": pl.repeat("Q0", len(best), eager=True),
-                        "document": document_ids[best],
-                        "rank": np.arange(1, len(best) + 1),
-                        "score": fallen,
-                        "name": pl.repeat(name, len(best), eager=True),
-                    }
-                )
+        for query, best, values in ranked():
+            fallen = strictly_decreasing(values)[:depth]
+            yield pl.DataFrame(
+                {
+                    "query": pl.repeat(query, len(best), eager=True),
+                    "q0": pl.repeat("Q0", len(best), eager=True),
+                    "document": best,
+                    "rank": np.arange(1, len(best) + 1),
+                    "score": fallen,
+                    "name": pl.repeat(name, len(best), eager=True),
+                }
+            )
 
     relevant, (judged_queries, judged) = chosen.relevant, _not_relevant(getattr(task, side), chosen)
     query = np.concatenate([np.repeat(np.arange(len(relevant)), relevant.lengths), judged_queries])

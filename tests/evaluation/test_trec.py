@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
 from ssi_core.evaluation.evaluate import evaluate
+from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.trec import escape, write_trec
 from ssi_core.scoring.decreasing import strictly_decreasing
 from tests.evaluation import naive
@@ -89,6 +90,15 @@ def test_a_run_lists_every_candidate_in_our_order_and_a_depth_cuts_it(tmp_path):
         assert all(np.diff(np.array([r.score for r in mine], np.float32)) < 0)
         short = [r for r in cut if r.query_id == f"a%20query%20{q:02}"]
         assert [documents[r.doc_id] for r in short] == order[:3]
+
+
+def test_a_run_of_queries_in_parts_is_the_whole_run(tmp_path, monkeypatch):
+    task = random_task(np.random.default_rng(4), queries=30, documents=60, pool=8)
+    whole = write_trec(Lookup(), task, tmp_path / "whole", depth=9)
+    monkeypatch.setattr("ssi_core.evaluation.candidates._FEWEST", 9)
+    assert len(list(candidates(task, "test", None, 0).parts())) > 3
+    parts = write_trec(Lookup(), task, tmp_path / "parts", depth=9)
+    assert [path.read_text() for path in parts] == [path.read_text() for path in whole]
 
 
 def test_qrels_carry_the_grades(tmp_path):

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
-from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.candidates import candidates
+from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.trec import escape, write_trec
 from ssi_core.scoring.decreasing import strictly_decreasing
 from tests.evaluation import naive

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.guests.click_logs.columns import parse_map
 from ssi_core.guests.click_logs.rules import Rules
@@ -209,11 +208,6 @@ def test_what_cannot_be_made_is_named(tmp_path, clicks, how, error, said):
         made(tmp_path, clicks["all"], **how)
 
 
-def test_a_collection_without_clicks_is_refused(tmp_path, corpus_dir):
-    with pytest.raises(BadInput, match="by 'click'; it has 'link'"):
-        made(tmp_path, corpus_dir)
-
-
 def test_too_few_clicks_are_answered_with_another_split_than_theirs(tmp_path):
     text = "session,user,query,document,clicked\ns,u,red,a,1\nt,v,hat,b,1\n"
     (tmp_path / "log.csv").write_text(text)
@@ -222,12 +216,6 @@ def test_too_few_clicks_are_answered_with_another_split_than_theirs(tmp_path):
         build_task(few, tmp_path / "task", relevant="click")
     with pytest.raises(BadInput, match=r"when split by users\. .* split='pairs'"):
         build_task(few, tmp_path / "task", relevant="click", split="users")
-
-
-def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
-    first = build_task(clicks["all"], tmp_path / "task", relevant="click")
-    assert build_task(clicks["all"], tmp_path / "task", relevant="click") == first
-    assert store.read(tmp_path / "task").parents == {"collection": store.read(clicks["all"]).key}
 
 
 def test_damaged_slates_are_named(tmp_path, clicks):

@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import numpy as np
@@ -370,51 +369,6 @@ def test_nothing_provisional_is_left(task_dir):
         "sublinear",
         "sublinear-10",
     ]
-
-
-REAL = Path(os.environ.get("SSI_REAL_DATA", "")) / "wikispeedia" / "articles_plaintext.tar.xz"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not (os.environ.get("SSI_REAL_DATA") and REAL.exists()), reason="SSI_REAL_DATA is not set"
-)
-def test_real_scores_agree_with_counts_of_scikit_learn(tmp_path):
-    """Cosines of Wikispeedia's texts from an independent count, in float64."""
-    import tarfile
-    import unicodedata
-
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    with tarfile.open(REAL) as archive:
-        texts = [
-            archive.extractfile(member).read().decode()
-            for member in sorted(archive.getmembers(), key=lambda m: m.name)
-            if member.isfile() and member.name.endswith(".txt")
-        ]
-    corpus = write_corpus(tmp_path / "corpus", texts, links_of(len(texts)))
-    build_task(corpus, tmp_path / "task")
-    queries = open_task(tmp_path / "task").queries
-    counter = CountVectorizer(
-        token_pattern=r"[^\W_]+",
-        preprocessor=lambda text: unicodedata.normalize("NFKC", text).lower(),
-        dtype=np.int64,
-    )
-    counts = counter.fit_transform(texts)
-    order = np.lexsort((counter.get_feature_names_out(), -counts.sum(axis=0).A1))[:30_000]
-    assert counter.get_feature_names_out()[order].tolist() == list(queries.views["raw"].words)
-    counts = counts[:, order].tocsr()
-    idf = np.log(len(texts) / (counts > 0).sum(axis=0).A1)
-    for name in ("raw", "sublinear"):
-        weights = counts.astype(np.float64)
-        if name == "sublinear":
-            weights.data = 1 + np.log(weights.data)
-        weights = weights.multiply(idf).tocsr()
-        norms = np.sqrt(weights.multiply(weights).sum(axis=1).A1)
-        some = np.arange(0, len(texts), 20)
-        expected = (weights[some] @ weights.T).toarray() / np.outer(norms[some], norms)
-        rows = queries.matrix(name)
-        np.testing.assert_allclose((rows[some] @ rows.T).toarray(), expected, atol=1e-4)
 
 
 def test_choices_are_what_differs_from_the_defaults_so_that_a_new_setting_changes_none():

@@ -226,22 +226,3 @@ def test_damaged_slates_are_named(tmp_path, clicks):
     reseal(tmp_path / "task")
     with pytest.raises(BadInput, match=r"what was shown \(test\) is not of"):
         open_task(tmp_path / "task")
-
-
-@pytest.mark.parametrize(
-    ("split", "said"),
-    [
-        ("pairs", r"by pairs\. Ingest a longer log, or split it otherwise: .*split.seed"),
-        ("time", r"by time\. Ingest a longer log, or split it otherwise: .*split.*pairs"),
-    ],
-)
-def test_a_log_with_too_few_clicks_is_told_what_helps(tmp_path, split, said):
-    rows = [
-        row | {"user": row["visit"], "click": str(int(row["rank"] == "1")), "body": "some words"}
-        for row in logs.rows(2)
-    ]
-    path = logs.write_csv(tmp_path / "log.csv", rows)
-    form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
-    few = logs.ingest([path], form, tmp_path / "few", rules=Rules(clicks="all")).path
-    with pytest.raises(BadInput, match=said):
-        made(tmp_path, few, split=split)

@@ -117,14 +117,6 @@ def test_damaged_compression(tmp_path):
     assert "is empty" in bad(tmp_path, b"")
 
 
-def test_xml_that_is_cut_off(tmp_path):
-    cut = WHOLE[: WHOLE.rindex(b"<timestamp>")]
-    assert "within the page 'Page 59'" in bad(tmp_path, bz2.compress(cut))
-    assert "within the page 'Page 59'" in bad(tmp_path, cut, "enwiki-1.xml")
-    between = WHOLE[: WHOLE.rindex(b"</mediawiki>")]
-    assert "between pages" in bad(tmp_path, bz2.compress(between))
-
-
 def test_text_that_is_no_xml(tmp_path):
     wrong = WHOLE.replace(b"word20", b"\xff\xfe")
     assert "the page 'Page 20' at byte" in bad(tmp_path, bz2.compress(wrong))

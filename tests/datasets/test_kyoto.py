@@ -125,17 +125,6 @@ def test_an_entity_is_not_followed(tmp_path):
     assert "secret" not in texts[0]
 
 
-@pytest.mark.parametrize("name", ["articles_xml.tar.xz", "kyoto_lexicon.csv.gz"])
-def test_files_that_are_cut_off(tmp_path, name):
-    path = release(tmp_path / "in") / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(BadInput, match="Restore"):
-        ingest("kyoto", tmp_path / "in", tmp_path / "out")
-    path.unlink()
-    with pytest.raises(BadInput, match="no such file"):
-        ingest("kyoto", tmp_path / "in", tmp_path / "out")
-
-
 def test_a_lexicon_in_another_encoding(tmp_path):
     path = release(tmp_path / "in") / "kyoto_lexicon.csv.gz"
     release(tmp_path / "in", lexicon="a,b\n")

@@ -84,17 +84,6 @@ def test_files_of_another_form(tmp_path, change, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["articles_plaintext.tar.xz", "links.tsv.gz"])
-def test_files_that_are_cut_off(tmp_path, name):
-    path = release(tmp_path / "in") / name
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(BadInput, match="Restore"):
-        ingest("wikispeedia", tmp_path / "in", tmp_path / "out")
-    path.unlink()
-    with pytest.raises(BadInput, match="no such file"):
-        ingest("wikispeedia", tmp_path / "in", tmp_path / "out")
-
-
 @pytest.mark.slow
 def test_the_published_release(tmp_path):
     made = ingest("wikispeedia", real_data("wikispeedia"), tmp_path / "out")

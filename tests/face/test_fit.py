@@ -240,7 +240,6 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (["--query-type", "poems"], USAGE, "'poems': expected link, link:N, anchors"),
         (["--query-type", "translation"], BAD_INPUT, "in another language"),
         (["--query-type", "judgement"], BAD_INPUT, "judgement"),
         (
@@ -248,17 +247,8 @@ def test_a_kind_of_query_is_that_of_its_task(kind):
             USAGE,
             "--split users with relevant='link'",
         ),
-        (["--auxiliary", "poems"], USAGE, "--auxiliary poems: expected 'anchors'"),
-        (["--source", "poems"], BAD_INPUT, "no source 'poems'."),
-        (["--set", "colour=red"], BAD_INPUT, "no setting 'colour'"),
         (["--set", "budget=3"], USAGE, "--set budget: no setting of a source"),
         (["--set", "clip=3", "--set", "clip=4"], USAGE, "there twice"),
-        pytest.param(
-            ["--texts", "{place}/texts.jsonl"],
-            BAD_INPUT,
-            "source 'clicks' takes no --links",
-            marks=needs_logs,
-        ),
     ],
 )
 def test_wrong_use_is_explained(files, call, tmp_path, words, code, why):

@@ -19,7 +19,6 @@ from ssi_core.kernels.ranking.scores import (
 from ssi_core.kernels.sparse import (
     add_gram,
     add_transposed,
-    aligned_empty,
     csr,
     multiply,
 )
@@ -284,11 +283,6 @@ def test_blocks_are_multiplied_from_both_sides(seed):
     out, scratch = np.ones((9, 16)), np.empty(16)
     add_gram(rows, right, out, scratch)
     np.testing.assert_array_equal(out, 1 + matrix.T @ (matrix @ right))
-
-
-def test_rows_begin_on_cache_lines():
-    made = aligned_empty(3, 32)
-    assert (made.shape, made.dtype, made.ctypes.data % 64) == ((3, 32), np.float32, 0)
 
 
 # --- hashed pairs of words ---

@@ -95,15 +95,6 @@ def test_what_no_backup_has_is_left_out(restored, root, tmp_path):
     assert not (root / ".ssi" / "prefect").exists()
 
 
-def test_one_file_of_settings_is_no_backup(restored, root, tmp_path):
-    with tarfile.open(tmp_path / "a.tar", "w") as tar:
-        add(tar, ".ssi/prefect/logging.yml", b"evil")
-    code, answer = restored(tmp_path / "a.tar")
-    assert code == 3
-    assert "it is no backup, or its end is missing" in answer["error"]["message"]
-    assert not [path for path in root.rglob("*") if path.is_file()]
-
-
 def test_every_directory_of_a_root_is_in_a_backup_or_is_not():
     """What is made below the home is on one of the lists."""
     named = {"store"}  # root.store_path

@@ -54,15 +54,6 @@ def test_rows_that_are_the_vectors_are_written_once(fitted, tmp_path):
         assert (index.words[name] is index.vectors.sparse) == same
 
 
-def test_some_model_has_its_words_for_vectors_and_some_has_not(tmp_path):
-    shared = []
-    for n, fitted in enumerate(MODELS):
-        build_index(fitted, documents(fitted.document_views), tmp_path / str(n), parents={})
-        shared.append(json.loads((tmp_path / str(n) / "words.json").read_text())["in_sparse"])
-    assert any(shared)
-    assert not all(shared)
-
-
 def test_index_is_kept_for_the_same_parents_and_refused_for_others(tmp_path):
     fitted = MODELS[0]
     texts = documents(fitted.document_views)

@@ -14,7 +14,7 @@ from ssi_core.tasks.judged import folds_of, given_folds
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.tasks.training_part import training_part
 from ssi_core.types import BadInput
-from tests.corpora import SUBJECTS, judged_pairs, write_collection
+from tests.corpora import judged_pairs, write_collection
 
 
 @pytest.fixture(scope="module")
@@ -147,23 +147,6 @@ def test_learning_titles_first_helps_where_pairs_are_few(task):
         MODELS["bilinear"](form="zero", diagonal="learned", learn_first="titles")
 
 
-def test_a_corpus_without_judgements_is_refused(corpus_dir, tmp_path):
-    with pytest.raises(BadInput, match="'judgement'; it has 'link'"):
-        build_task(corpus_dir, tmp_path / "task", relevant="judgement")
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        ({"queries": "words:3"}, "queries='words:3'"),
-        ({"views": ("cfh:k=2,words=9,ngrams=1",)}, "none is hashed"),
-    ],
-)
-def test_settings_that_do_not_go_with_queries(built, tmp_path, how, said):
-    with pytest.raises(ValueError, match=said):
-        build_task(built / "corpus", tmp_path / "task", relevant="judgement", **how)
-
-
 def test_a_collection_has_no_links_to_split(built, tmp_path):
     with pytest.raises(BadInput, match="'link'; it has 'judgement'"):
         build_task(built / "corpus", tmp_path / "task")
@@ -178,13 +161,6 @@ def test_judgements_that_make_no_task(tmp_path, judgements, said):
     corpus = write_collection(tmp_path / "corpus", judgements)
     with pytest.raises(BadInput, match=said):
         build_task(corpus, tmp_path / "task", relevant="judgement")
-
-
-def test_topics_of_the_collection_are_subjects(task):
-    """The corpus of these tests has the answer that it is meant to have."""
-    for q, d in task.test.rows.tolist():
-        subject = SUBJECTS[d % len(SUBJECTS)]
-        assert subject in task.queries.titles[q]
 
 
 def test_of_few_given_queries_one_is_for_validation():

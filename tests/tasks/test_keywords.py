@@ -8,7 +8,6 @@ from scipy import sparse
 from ssi_core import store
 from ssi_core.tasks import keywords
 from ssi_core.tasks.keywords import draw_words
-from ssi_core.tasks.split import TEST, TRAIN, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import Refused
 from ssi_core.views.weighting import Weighting, weigh
@@ -126,18 +125,6 @@ def test_more_documents_leave_the_queries_of_the_others(tmp_path):
     assert np.mean(same) > 0.5
 
 
-def test_documents_of_a_split_by_documents_stay_apart(both):
-    whole, task = both
-    if store.read(task.path).configuration["split"] != "documents":
-        pytest.skip("a split by links")
-    sides = side_of_documents(task.documents.titles, seed=0)
-    source = sources(task)
-    assert {*sides[source[task.test.rows[:, 0]]], *sides[task.test.rows[:, 1]]} == {TEST}
-    assert {*sides[source[task.train.rows[:, 0]]], *sides[task.train.rows[:, 1]]} == {TRAIN}
-    np.testing.assert_array_equal(task.pool, whole.pool)
-    np.testing.assert_array_equal(task.documents.views["raw"].idf, whole.documents.views["raw"].idf)
-
-
 def test_short_documents_keep_what_they_have_and_are_counted(tmp_path):
     texts, links = topical()
     texts[3], texts[5], texts[7] = "", "boats1 birds2 birds2", "--"
@@ -215,13 +202,6 @@ def test_what_draws_take_grows_by_pairs_queries_and_words(corpus_dir, tmp_path, 
 def open_task_pairs(corpus, path):
     build_task(corpus, path)
     return open_task(path).train.rows
-
-
-@pytest.mark.parametrize(("setting", "said"), [({"queries": "words:0"}, "queries='words:0'"),
-                                               ({"query_draws": 0}, "query_draws=0")])  # fmt: skip
-def test_a_wrong_setting_is_named(corpus_dir, tmp_path, setting, said):
-    with pytest.raises(ValueError, match=said):
-        build_task(corpus_dir, tmp_path / "task", **setting)
 
 
 @pytest.mark.trains

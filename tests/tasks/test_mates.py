@@ -21,17 +21,6 @@ def sides_of(task):
     return side_of_documents(task.documents.titles, seed=0)
 
 
-def test_queries_have_mates_and_words_of_their_own(tasks):
-    for task in tasks.values():
-        assert task.queries.ids.to_list() == [f"d{i}" for i in range(197)]
-        assert task.queries.titles[3] == "titulo3x"
-        assert task.documents.ids.to_list() == [f"d{i}" for i in range(200)]
-        assert task.documents.titles[3] == "Page 3"
-        assert task.queries.views["raw"].space != task.documents.views["raw"].space
-        assert "ĵboats1" in task.queries.views["raw"].words
-        assert "boats1" in task.documents.views["raw"].words
-
-
 def test_the_mate_of_a_query_is_its_answer(tasks):
     task = tasks["mate"]
     sides = sides_of(task)
@@ -146,13 +135,6 @@ def test_titles_are_cut_out(tasks):
     assert cut.nnz == task.queries.matrix("raw").nnz - task.queries.matrix("raw")[:, titles].nnz
 
 
-def test_raw_texts_are_rewritten_as_those_of_the_task(tasks, mates):
-    task = tasks["link"]
-    texts = open_collection(mates).frame("queries")["text"].to_list()[:197]
-    for name, view in task.queries.views.items():
-        assert (view.transform(texts) != task.queries.matrix(name)).nnz == 0
-
-
 def test_translations_can_be_given(mates, tmp_path):
     texts, _ = topical()
     given = pl.DataFrame({"id": [f"d{i}" for i in range(150)], "text": texts[:150]})
@@ -223,10 +205,3 @@ def test_counts_and_what_is_left_out(mates_task_dirs):
     assert said.skipped["query_links_without_translation"] == without > 0
     assert sum(said.counts["mates_pairs"].values()) == 197
     assert said.counts["pairs"]["test"] > 0
-
-
-def test_the_same_again_is_up_to_date(mates, mates_task_dirs):
-    views = ("raw", "sublinear", "sublinear:10", "dictionary.raw", "untitled.raw")
-    before = (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns
-    build_task(mates, mates_task_dirs["link"], relevant="translation > link", views=views)
-    assert (mates_task_dirs["link"] / "artefact.json").stat().st_mtime_ns == before

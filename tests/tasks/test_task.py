@@ -1,6 +1,3 @@
-import json
-import os
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +5,6 @@ import polars as pl
 import pytest
 
 from ssi_core import store
-from ssi_core.arrays import load_csr
 from ssi_core.collection import open_collection
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.tasks import reading
@@ -17,7 +13,6 @@ from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import TEST, TRAIN, VALID, side_of_documents, side_of_links
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput, Refused
-from ssi_core.views.csr_writer import CsrWriter
 from tests.corpora import topical, write_corpus
 from tests.fielded import write_fielded
 from tests.killing import contents
@@ -73,17 +68,6 @@ def test_a_document_is_never_its_own_candidate(task):
     assert (task.exclude.toarray() == np.eye(200, dtype=bool)).all()
     assert task.pool is None
     assert task.valid_pool is None
-
-
-def test_ids_are_ranks_by_frequency(task):
-    totals = task.queries.matrix("counts").sum(axis=0)
-    words = list(task.queries.views["counts"].words)
-    assert (np.diff(totals) <= 0).all()
-    assert all(
-        first < second
-        for (first, second), (a, b) in zip(pairwise(words), pairwise(totals), strict=True)
-        if a == b
-    )
 
 
 def test_matrices_are_memory_mapped(task):
@@ -338,22 +322,6 @@ def test_what_is_counted_in_parts_is_what_is_counted_at_once(
     assert contents(tmp_path / "in_parts") == contents(tmp_path / "at_once")
 
 
-def test_two_languages_are_refused(tmp_path):
-    corpus = write_corpus(tmp_path / "corpus", *topical(20))
-    part = corpus / "documents" / "part-00001.parquet"
-    pl.read_parquet(part).with_columns(language=pl.lit("ja")).write_parquet(part)
-    reseal(corpus)
-    with pytest.raises(BadInput, match=r"2 languages \(en, ja\)"):
-        build_task(corpus, tmp_path / "task")
-
-
-def test_a_directory_that_is_no_corpus_is_refused(tmp_path, task_dir):
-    with pytest.raises(BadInput, match="holds no collection"):
-        build_task(tmp_path, tmp_path / "task")
-    with pytest.raises(BadInput, match="holds a task, and no collection"):
-        build_task(task_dir, tmp_path / "task")
-
-
 def test_a_corpus_without_its_parts_is_refused(tmp_path):
     corpus = write_corpus(tmp_path / "corpus", *topical(20))
     for part in (corpus / "documents").iterdir():
@@ -401,62 +369,6 @@ def test_nothing_provisional_is_left(task_dir):
         "sublinear",
         "sublinear-10",
     ]
-
-
-def test_a_matrix_written_by_rows_is_the_matrix(tmp_path):
-    with CsrWriter(tmp_path / "m", 5) as writer:
-        for k in range(1000):
-            writer.append(np.array([0, 0, 2]), np.array([1, 3]), np.array([k, 1.0]))
-    matrix = load_csr(tmp_path / "m")
-    assert matrix.shape == (2000, 5)
-    assert matrix.nnz == writer.nonzeros == 2000
-    np.testing.assert_array_equal(matrix[1::2].toarray()[:, 1], np.arange(1000))
-    assert json.loads((tmp_path / "m" / "shape.json").read_text()) == [2000, 5]
-
-
-REAL = Path(os.environ.get("SSI_REAL_DATA", "")) / "wikispeedia" / "articles_plaintext.tar.xz"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not (os.environ.get("SSI_REAL_DATA") and REAL.exists()), reason="SSI_REAL_DATA is not set"
-)
-def test_real_scores_agree_with_counts_of_scikit_learn(tmp_path):
-    """Cosines of Wikispeedia's texts from an independent count, in float64."""
-    import tarfile
-    import unicodedata
-
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    with tarfile.open(REAL) as archive:
-        texts = [
-            archive.extractfile(member).read().decode()
-            for member in sorted(archive.getmembers(), key=lambda m: m.name)
-            if member.isfile() and member.name.endswith(".txt")
-        ]
-    corpus = write_corpus(tmp_path / "corpus", texts, links_of(len(texts)))
-    build_task(corpus, tmp_path / "task")
-    queries = open_task(tmp_path / "task").queries
-    counter = CountVectorizer(
-        token_pattern=r"[^\W_]+",
-        preprocessor=lambda text: unicodedata.normalize("NFKC", text).lower(),
-        dtype=np.int64,
-    )
-    counts = counter.fit_transform(texts)
-    order = np.lexsort((counter.get_feature_names_out(), -counts.sum(axis=0).A1))[:30_000]
-    assert counter.get_feature_names_out()[order].tolist() == list(queries.views["raw"].words)
-    counts = counts[:, order].tocsr()
-    idf = np.log(len(texts) / (counts > 0).sum(axis=0).A1)
-    for name in ("raw", "sublinear"):
-        weights = counts.astype(np.float64)
-        if name == "sublinear":
-            weights.data = 1 + np.log(weights.data)
-        weights = weights.multiply(idf).tocsr()
-        norms = np.sqrt(weights.multiply(weights).sum(axis=1).A1)
-        some = np.arange(0, len(texts), 20)
-        expected = (weights[some] @ weights.T).toarray() / np.outer(norms[some], norms)
-        rows = queries.matrix(name)
-        np.testing.assert_allclose((rows[some] @ rows.T).toarray(), expected, atol=1e-4)
 
 
 def test_choices_are_what_differs_from_the_defaults_so_that_a_new_setting_changes_none():

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import sparse
 
-from ssi_core.models.bm25 import Bm25
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.scoring.scorer import Scorer
 from ssi_core.tasks.spec import spec_of
@@ -101,20 +100,6 @@ def test_documents_are_read_twice_where_they_are_queries(task):
         np.testing.assert_allclose(product[:5], expected, atol=1e-5)
 
 
-def test_the_identity_orders_as_bm25_does(task):
-    """With counts of the query that do not saturate; the scales of two queries may differ."""
-    rng = np.random.default_rng(0)
-    both = [model.fit(task, rng) for model in (TfIdf("bm25"), Bm25(k3=1e6))]
-    ours, theirs = (
-        (fit.embed_queries(task.queries).sparse @ fit.embed_documents(task.documents).sparse.T)
-        .toarray()
-        .astype(float)
-        for fit in both
-    )
-    scale = theirs.max(axis=1, keepdims=True) / ours.max(axis=1, keepdims=True)
-    np.testing.assert_allclose(ours * scale, theirs, rtol=1e-5, atol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("name", "k1", "b"), [("bm25", 1.2, 0.75), ("bm25:k1=0.9,b=0.4", 0.9, 0.4)]
 )
@@ -140,21 +125,6 @@ def test_the_identity_ranks_as_atire_of_bm25s(task, name, k1, b):
     order = np.argsort(-scores, axis=1, kind="stable")
     ranked = np.take_along_axis(expected, order, axis=1)
     assert (np.diff(ranked) <= 1e-5 * ranked[:, :-1]).all()
-
-
-def test_a_saved_model_reads_raw_texts_as_its_task_did(task, tmp_path, corpus_dir):
-    from ssi_core.collection import open_collection
-    from ssi_core.models import load_model
-
-    TfIdf("bm25").fit(task, np.random.default_rng(0)).save(tmp_path / "model")
-    fitted = load_model(tmp_path / "model")
-    raw = open_collection(corpus_dir).documents.select("text").collect()["text"].to_list()
-    for views, texts in (
-        (fitted.query_views, task.queries),
-        (fitted.document_views, task.documents),
-    ):
-        rows = views["bm25"].transform(raw)
-        assert rows.data.tobytes() == np.asarray(texts.matrix("bm25").data).tobytes()
 
 
 def test_queries_of_their_own_are_read_as_queries(tmp_path, corpus_dir):

@@ -12,7 +12,6 @@ from ssi_core.text.porter import root, stem
 from ssi_core.text.tokenizer import spoken, stemmed, tokenize
 from ssi_core.types import BadInput
 from ssi_core.views.lexicon import Lexicon
-from ssi_core.views.text_view import load_view
 
 STEMS = stemmed("en")
 TEXT = "Aliases, an alias; ACCELERATING café's caféS relational-relations E0425 x"
@@ -71,16 +70,6 @@ def test_the_words_of_a_model_are_stems_of_the_language_of_its_texts(task):
     view = fit.query_views["counts"]
     assert (view.language, spoken(view.language), fit.languages) == (STEMS, "en", ["en"])
     assert list(view.words) == [root(word) for word in view.words]
-
-
-def test_a_saved_view_reads_stems_again(task, tmp_path):
-    view = task.data.documents.views["counts"]
-    view.save(tmp_path / "view")
-    again = load_view(tmp_path / "view")
-    assert again.space == view.space
-    rows = [one.transform(["Titles title TITLED"]) for one in (view, again)]
-    assert rows[0].sum() == 3
-    assert (rows[0] != rows[1]).nnz == 0
 
 
 def test_a_snippet_marks_all_forms_of_a_word(task):

@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-from collections import Counter
 
 import numpy as np
 import polars as pl
@@ -14,18 +13,13 @@ from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.dice import Matches
 from ssi_core.views.hashing import Hashing, feature_map, parse_view
 from ssi_core.views.lexicon import Vocabulary, choose_words, to_columns
-from ssi_core.views.statistics import Statistics, share_of
+from ssi_core.views.statistics import Statistics
 from ssi_core.views.weighting import (
-    Weighting,
     heaviest,
     inverse_document_frequency,
-    most_of,
-    weigh,
-    weigh_side,
 )
 
 TEXTS = [[0, 0, 0, 1, 2], [1, 1, 3], [], [2, 4, 4, 4, 4], [0, 1, 2, 3, 4], [0]]
-TERMS = {"raw": lambda n: n, "sublinear": lambda n: 1 + math.log(n), "binary": lambda n: 1}
 
 
 def counts_of(texts, width=5):
@@ -33,27 +27,6 @@ def counts_of(texts, width=5):
     for row, words in enumerate(texts):
         np.add.at(rows[row], words, 1)
     return sparse.csr_array(rows)
-
-
-def weighed(text, idf, kind, cut=None, words=None):
-    """``tf * ln(n / df)`` of the heaviest words, of unit length, then of the first columns."""
-    weights = {w: TERMS[kind](n) * float(idf[w]) for w, n in Counter(text).items() if idf[w] > 0}
-    kept = sorted(sorted(weights), key=lambda w: -weights[w])[:cut]
-    norm = math.sqrt(sum(weights[w] ** 2 for w in kept))
-    return [weights[w] / norm if w in kept else 0 for w in range(len(idf))][:words]
-
-
-@pytest.mark.parametrize("kind", TERMS)
-@pytest.mark.parametrize(("cut", "words"), [(None, None), (2, None), (1, 3), (None, 2), (9, 9)])
-def test_rows_are_weighed_cut_and_of_unit_length(kind, cut, words):
-    counts = counts_of(TEXTS)
-    idf = inverse_document_frequency(np.array([3, 3, 3, 2, 6]), 6)
-    assert idf.tolist() == [np.float32(math.log(6 / df)) for df in (3, 3, 3, 2, 6)]
-    rows = weigh(counts, idf, Weighting(kind, cut, words))
-    expected = [weighed(text, idf, kind, cut, words) for text in TEXTS]
-    np.testing.assert_allclose(rows.toarray(), np.array(expected), rtol=1e-6)
-    assert rows.dtype == np.float32
-    assert rows.shape[1] == Weighting(kind, cut, words).width(5)
 
 
 def test_of_equal_weights_the_first_are_the_heaviest():
@@ -72,41 +45,6 @@ def statistics():
     df = np.array([3, 3, 3, 2, 2])
     occurrences = np.array([5, 4, 3, 2, 0])
     return df, Statistics(inverse_document_frequency(df, 6), 6, 2.5, occurrences)
-
-
-@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.5, 0.0), (2.0, 1.0)])
-def test_bm25_is_the_product_of_both_sides(k1, b):
-    df, known = statistics()
-    weighting = Weighting("bm25", k1=k1, b=b)
-    queries = weigh_side(counts_of([[0, 3], [4, 4]]), known, weighting, "query").toarray()
-    documents = weigh_side(counts_of(TEXTS), known, weighting, "document").toarray()
-    idf = np.log(1 + (6 - df + 0.5) / (df + 0.5))
-    np.testing.assert_allclose(known.bm25_idf, idf, rtol=1e-6)
-    for row, text in ((row, text) for row, text in enumerate(TEXTS) if text):
-        floor = k1 * (1 - b + b * len(text) / 2.5)
-        parts = [idf[w] * text.count(w) * (k1 + 1) / (text.count(w) + floor) for w in range(5)]
-        most = (k1 + 1) * (idf[0] + idf[3])
-        assert queries[0] @ documents[row] == pytest.approx((parts[0] + parts[3]) / most, rel=1e-5)
-    assert queries[1][4] == pytest.approx(1 / ((k1 + 1) * idf[4]), rel=1e-5)
-    np.testing.assert_allclose(most_of(known, weighting), (k1 + 1) * idf, rtol=1e-6)
-
-
-@pytest.mark.parametrize("c", [0.5, 0.2])
-def test_a_language_model_is_the_logarithm_of_the_ratio_to_the_collection(c):
-    _, known = statistics()
-    weighting = Weighting("lm", c=c)
-    queries = weigh_side(counts_of([[0, 3, 3]]), known, weighting, "query").toarray()
-    documents = weigh_side(counts_of(TEXTS), known, weighting, "document").toarray()
-    share = np.array([5, 4, 3, 2, 1]) / 14
-    np.testing.assert_allclose(share_of(known.occurrences), share)
-    for row, text in enumerate(TEXTS):
-        if text:
-            ratio = [(1 - c) / c * text.count(w) / len(text) / share[w] for w in (0, 3)]
-            expected = math.log(1 + ratio[0]) + 2 * math.log(1 + ratio[1])
-            most = np.log(1 + (1 - c) / c / share)
-            found = queries[0] @ documents[row] * (most[0] + 2 * most[3])
-            assert found == pytest.approx(expected, rel=1e-5)
-    np.testing.assert_allclose(most_of(known, weighting), np.log(1 + (1 - c) / c / share))
 
 
 def test_hashed_items_have_a_bin_for_each_match():

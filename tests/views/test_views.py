@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -38,33 +36,6 @@ def test_raw_texts_give_the_rows_of_the_task_bit_by_bit(task_dir):
         assert rows.indptr.tolist() == kept.indptr.tolist()
         one = view.transform(texts[17:18])
         assert one.data.tobytes() == kept[17:18].data.tobytes()
-
-
-def test_rows_have_unit_length_and_a_cut_has_its_width(task_dir):
-    task = open_task(task_dir)
-    for name in ("raw", "sublinear", "sublinear:10"):
-        rows = task.queries.matrix(name)
-        norms = np.sqrt(rows.power(2).sum(axis=1))
-        np.testing.assert_allclose(norms, 1, atol=1e-6)
-    assert np.diff(task.queries.matrix("sublinear:10").indptr).max() == 10
-
-
-def test_a_cut_keeps_the_heaviest(task_dir):
-    task = open_task(task_dir)
-    whole, cut = task.queries.matrix("sublinear"), task.queries.matrix("sublinear:10")
-    for i in range(20):
-        row, kept = whole[[i]].toarray()[0], cut[[i]].toarray()[0] > 0
-        assert row[kept].min() >= row[~kept].max()
-        np.testing.assert_allclose(
-            cut[[i]].toarray()[0][kept], row[kept] / np.linalg.norm(row[kept]), rtol=1e-5
-        )
-
-
-def test_a_word_of_every_document_weighs_nothing(task_dir):
-    task = open_task(task_dir)
-    the = list(task.queries.views["raw"].words).index("the")
-    assert task.queries.matrix("counts")[:, [the]].sum() == len(task.queries)
-    assert task.queries.matrix("raw")[:, [the]].nnz == 0
 
 
 def test_no_text_and_unknown_words_are_empty_rows(view):
@@ -146,19 +117,3 @@ def test_a_damaged_view_is_refused_with_its_file(view, tmp_path, change, said):
     change(tmp_path)
     with pytest.raises(BadInput, match=said):
         load_view(tmp_path)
-
-
-def test_a_view_of_another_tokenizer_is_refused(view, tmp_path):
-    view.save(tmp_path)
-    facts = json.loads((tmp_path / "view.json").read_text())
-    (tmp_path / "view.json").write_text(json.dumps({**facts, "tokenizer": 0}))
-    with pytest.raises(BadInput, match="version 0 of the tokenizer"):
-        load_view(tmp_path)
-
-
-def test_a_vocabulary_is_a_sequence_of_words():
-    words = Vocabulary(pl.Series(["b", "a", "c"]))
-    assert (len(words), words[0], list(words[1:]), "a" in words) == (3, "b", ["a", "c"], True)
-    assert words == Vocabulary(pl.Series(["b", "a", "c"]))
-    assert words != Vocabulary(pl.Series(["a", "b", "c"]))
-    assert len({words, Vocabulary(pl.Series(["b", "a", "c"]))}) == 1

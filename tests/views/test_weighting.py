@@ -13,7 +13,6 @@ from ssi_core.views.statistics import Statistics
 from ssi_core.views.weighting import (
     WEIGHTINGS,
     Weighting,
-    inverse_document_frequency,
     weigh,
     weigh_side,
 )
@@ -91,12 +90,6 @@ def test_input_is_not_changed():
     np.testing.assert_array_equal(counts.toarray(), before)
 
 
-def test_equal_weights_are_cut_in_the_order_of_their_ids():
-    counts = sparse.csr_array(np.array([[2, 1, 2, 2, 1]], np.float32))
-    kept = weigh(counts, np.ones(5, np.float32), Weighting.parse("raw:2"))
-    assert kept.indices.tolist() == [0, 2]
-
-
 def test_agrees_with_counts_of_scikit_learn(task_dir):
     from ssi_core.tasks.task import open_task
 
@@ -143,11 +136,3 @@ def test_frequent_words_alone_are_the_first_columns(task_dir, name):
         some = weigh(task.queries.matrix("counts"), view.idf, Weighting.parse(f"{name}@{n}"))
         np.testing.assert_array_equal(some.toarray(), rows.toarray()[:, :n])
         assert some.shape[1] == len(view.named(f"{name}@{n}").words) == min(n, words)
-
-
-def test_idf():
-    idf = inverse_document_frequency(np.array([1, 5, 10]), 10)
-    np.testing.assert_allclose(idf, [np.log(10), np.log(2), 0], rtol=1e-6)
-    assert idf.dtype == np.float32
-    with pytest.raises(ValueError, match="document_frequency"):
-        inverse_document_frequency(np.array([1, 0]), 10)

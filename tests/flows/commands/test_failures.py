@@ -21,6 +21,7 @@ def caused(error, cause):
 ERRORS = {
     "unforeseen": (ZeroDivisionError("by\nzero"), 1, "failed", "ZeroDivisionError: by zero"),
     "bad input": (BadInput("a.csv: line 3"), 3, "bad input", "a.csv: line 3"),
+    "bad input of a part": (caused(RuntimeError("a part"), BadInput("a.csv")), 3, "bad input", "a"),
     "bad input for want of room": (
         *(caused(BadInput("a.csv: line 3"), ROOM), 3, "bad input", "a.csv: line 3"),
     ),

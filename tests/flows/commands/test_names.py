@@ -41,16 +41,3 @@ def test_hostile_names_in_the_settings_of_flows_are_refused():
             TrainSettings(row="x", task="t", comparison=name)
     assert RetrainSettings(name="été 2").name == "été 2"
     assert PipelineSettings().comparison is None
-
-
-def test_a_table_that_would_write_outside_of_the_root_is_bad_input(tmp_path, project, ssi):
-    table = tmp_path / "evil.toml"
-    table.write_text(
-        'name = "../../../written-outside"\ntitle = "t"\n[[rows]]\nlabel = "a"\nmodel = "tfidf"\n'
-    )
-    for verb in ("lab train", "lab pipeline"):
-        row = ("--row", "a") if verb == "lab train" else ()
-        code, value, _ = ssi(*verb.split(), table, "--task", project / "task", *row)
-        assert code == 3
-        assert "is no name of a table" in value["error"]["message"]
-    assert not list(tmp_path.parent.glob("**/written-outside"))

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.guests.click_logs.columns import parse_map
 from ssi_core.guests.click_logs.rules import Rules
@@ -209,11 +208,6 @@ def test_what_cannot_be_made_is_named(tmp_path, clicks, how, error, said):
         made(tmp_path, clicks["all"], **how)
 
 
-def test_a_collection_without_clicks_is_refused(tmp_path, corpus_dir):
-    with pytest.raises(BadInput, match="by 'click'; it has 'link'"):
-        made(tmp_path, corpus_dir)
-
-
 def test_too_few_clicks_are_answered_with_another_split_than_theirs(tmp_path):
     text = "session,user,query,document,clicked\ns,u,red,a,1\nt,v,hat,b,1\n"
     (tmp_path / "log.csv").write_text(text)
@@ -224,12 +218,6 @@ def test_too_few_clicks_are_answered_with_another_split_than_theirs(tmp_path):
         build_task(few, tmp_path / "task", relevant="click", split="users")
 
 
-def test_a_task_up_to_date_is_not_made_again(tmp_path, clicks):
-    first = build_task(clicks["all"], tmp_path / "task", relevant="click")
-    assert build_task(clicks["all"], tmp_path / "task", relevant="click") == first
-    assert store.read(tmp_path / "task").parents == {"collection": store.read(clicks["all"]).key}
-
-
 def test_damaged_slates_are_named(tmp_path, clicks):
     made(tmp_path, clicks["all"])
     np.save(tmp_path / "task" / "shown" / "test" / "documents.npy", np.array([1], np.int32))
@@ -238,22 +226,3 @@ def test_damaged_slates_are_named(tmp_path, clicks):
     reseal(tmp_path / "task")
     with pytest.raises(BadInput, match=r"what was shown \(test\) is not of"):
         open_task(tmp_path / "task")
-
-
-@pytest.mark.parametrize(
-    ("split", "said"),
-    [
-        ("pairs", r"by pairs\. Ingest a longer log, or split it otherwise: .*split.seed"),
-        ("time", r"by time\. Ingest a longer log, or split it otherwise: .*split.*pairs"),
-    ],
-)
-def test_a_log_with_too_few_clicks_is_told_what_helps(tmp_path, split, said):
-    rows = [
-        row | {"user": row["visit"], "click": str(int(row["rank"] == "1")), "body": "some words"}
-        for row in logs.rows(2)
-    ]
-    path = logs.write_csv(tmp_path / "log.csv", rows)
-    form = parse_map({"columns": {**logs.COLUMNS, "user": "user"}})
-    few = logs.ingest([path], form, tmp_path / "few", rules=Rules(clicks="all")).path
-    with pytest.raises(BadInput, match=said):
-        made(tmp_path, few, split=split)

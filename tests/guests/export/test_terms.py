@@ -138,16 +138,6 @@ def test_weights_are_rounded_to_the_nearest_of_nine_bits():
     assert np.array_equal(codes(values(codes(weights))), codes(weights))
 
 
-def test_pgvector_refuses_a_document_of_more_words_than_it_stores(monkeypatch):
-    monkeypatch.setattr(pgvector, "MOST_WORDS", 2)
-    rows = sparse.csr_array(np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0]], np.float32))
-    whole = SimpleNamespace(ids=["a", "b", "c"], vectors=Inner(rows, None))
-    with pytest.raises(BadInput, match=r"document 'b' has 3 words, and pgvector stores 2\. Divide"):
-        pgvector._require_room(whole)
-    pgvector._require_room(SimpleNamespace(ids=["a"], vectors=Inner(rows[:1], None)))
-    pgvector._require_room(SimpleNamespace(ids=["a"], vectors=Inner(None, rows.toarray())))
-
-
 @pytest.mark.parametrize(
     ("parts", "columns", "cells"),
     [

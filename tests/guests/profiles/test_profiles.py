@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from ssi_core.arrays import ArraySpec, csr_specs
-from ssi_core.guests.profiles.compare import ROWS, compare
+from ssi_core.guests.profiles.compare import ROWS, _add_tests, compare
 from ssi_core.guests.profiles.divergence import (
     contributions,
     divergence,
@@ -221,8 +221,16 @@ def test_tastes_are_learnt_from_earlier_clicks(seed):
     assert number["bands"]["10 or more"]["auc"] == 0.5
     test = full["bands"]["10 or more"]
     assert test["difference"] == pytest.approx(test["auc"] - base["bands"]["10 or more"]["auc"])
-    assert 0 <= test["wins"] <= 1
     assert test["p"] <= test["p_holm"] <= 1
+
+
+def test_targets_are_won_tied_or_lost():
+    rows = [{"label": "base"}, {"label": "row", "bands": {"10 or more": {}}}]
+    values = {"base": np.array([0.2, 0.5, 0.9, 0.1]), "row": np.array([0.3, 0.5, 1.0, 0.4])}
+    _add_tests(rows, values, np.array([10, 20, 99, 9]))
+    cell = rows[1]["bands"]["10 or more"]
+    assert (cell["wins"], cell["ties"]) == pytest.approx((2 / 3, 1 / 3))
+    assert cell["difference"] == pytest.approx(0.2 / 3)
 
 
 def test_profiles_come_back_from_their_directory(tmp_path):

@@ -92,7 +92,7 @@ def test_a_row_is_one_flat_run_with_all_that_is_known_of_it(table, task_dir):
     curve = tracking.client().get_metric_history(run.run_id, "val/rank_loss")
     assert [(point.step, point.value) for point in curve] == [(0, 0.3), (500, 0.2)]
     (data,) = found.inputs.dataset_inputs
-    assert task.key.startswith(data.dataset.digest)
+    assert data.dataset.digest == task.key[:32]
     assert json.loads(data.dataset.source)["uri"] == str(Path(task_dir).resolve())
     assert {"table.json", "facts.json", "report", "plots"} <= artifacts(run.run_id)
     assert artifacts(run.run_id, "plots") == {"plots/training.png"}

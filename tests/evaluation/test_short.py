@@ -128,6 +128,12 @@ def test_no_test_pair_changes_titles_and_words(task, report):
         assert few.equals(of_kind(report, kind).filter(pl.col("id").is_in(few["id"].to_list())))
 
 
+def test_titles_that_are_drawn_are_drawn_once(task, report):
+    every = of_kind(report, "titles")["id"]
+    few = of_kind(evaluate(fit(Bm25(), task), task, tuples=0, queries=len(every) - 2), "titles")
+    assert len(set(few["id"]) & set(every)) == len(few) == len(every) - 2
+
+
 def test_a_side_has_its_own_titles(task, report):
     other = evaluate(fit(Bm25(), task), task, side="valid", tuples=0)
     both = [set(of_kind(one, "titles")["id"]) for one in (report, other)]

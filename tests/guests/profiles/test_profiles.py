@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from ssi_core.arrays import ArraySpec, csr_specs
-from ssi_core.guests.profiles.compare import ROWS, _add_tests, compare
+from ssi_core.guests.profiles.compare import ROWS, _add_tests, _drawn, compare
 from ssi_core.guests.profiles.divergence import (
     contributions,
     divergence,
@@ -222,6 +222,14 @@ def test_tastes_are_learnt_from_earlier_clicks(seed):
     test = full["bands"]["10 or more"]
     assert test["difference"] == pytest.approx(test["auc"] - base["bands"]["10 or more"]["auc"])
     assert test["p"] <= test["p_holm"] <= 1
+
+
+def test_targets_are_drawn_once_each():
+    side = divide(log()).test
+    every = set(_drawn(side, 1000, 0))
+    some = _drawn(side, len(every) - 1, 0)
+    assert len(some) == len(set(some)) > 5
+    assert set(some) < every
 
 
 def test_targets_are_won_tied_or_lost():

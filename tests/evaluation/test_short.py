@@ -99,7 +99,7 @@ def test_popular_pages_are_seen_where_they_are_all_that_comes(task):
 
 @pytest.mark.parametrize("side", ["valid", "test"])
 def test_anchors_are_those_of_the_task_of_anchors(tmp_path, side):
-    texts, links = topical(120)
+    texts, links = topical(121)
     anchors = [
         (f"d{a}", f"d{b}", text, 1.0 + n)
         for a, b in links

@@ -34,9 +34,9 @@ def docs(tmp_path_factory):
             "headings": [line(rng, 1, 8) for _ in range(n % 3)],
             "text": f"{line(rng, 4, 9)} {'filler ' * 2} unlike{n}",
         }
-        for n in range(60)
+        for n in range(61)
     ]
-    links = [(f"d{n}", f"d{(n + 7) % 60}", line(rng, 2, 4)) for n in range(60)]
+    links = [(f"d{n}", f"d{(n + 7) % 61}", line(rng, 2, 4)) for n in range(61)]
     links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
     return ssi.read(rows, links, language="en", out=tmp_path_factory.mktemp("phrases") / "docs")
 

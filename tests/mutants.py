@@ -204,8 +204,8 @@ def asked(mutant: Mutant, as_python: bool) -> list[str]:
     """Return the tests to ask: those of the room that run the line, over all, and elsewhere.
 
     Behind those of the room come others with their parameters: what a test makes first, as a fit of
-    a model, the next ones look at. Where no run was seen, those that import the file are asked, or else those of the room; of a
-    compiled kernel both.
+    a model, the next ones look at. Where no run was seen, those that import the file are asked, or
+    else those of the room; of a compiled kernel both.
     """
     if as_python:
         return reach.cheapest(reach.tests_of(mutant.path, mutant.line, True) or ())

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from math import log2
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from ssi_core.guests.profiles.divergence import (
     select,
     smoothed,
 )
-from ssi_core.guests.profiles.events import Events
+from ssi_core.guests.profiles.events import Events, _names
 from ssi_core.guests.profiles.features import features
 from ssi_core.guests.profiles.measures import auc
 from ssi_core.guests.profiles.mixture import fit_mixture
@@ -222,6 +223,16 @@ def test_tastes_are_learnt_from_earlier_clicks(seed):
     test = full["bands"]["10 or more"]
     assert test["difference"] == pytest.approx(test["auc"] - base["bands"]["10 or more"]["auc"])
     assert test["p"] <= test["p_holm"] <= 1
+
+
+def test_a_label_is_a_token_of_its_column_and_value(tmp_path):
+    labels = {"id": ["a", "b"], "column": ["category", "tag"], "value": ["Art", "old"]}
+    pl.DataFrame(labels).write_parquet(tmp_path / "part-0.parquet")
+    parts = {"documents": [tmp_path / "part-0.parquet"], "queries": []}
+    opened = SimpleNamespace(labels=parts.__getitem__)
+    found = _names(opened, "documents", "labels").rows()
+    assert found == [("a", "-category:Art"), ("b", "-tag:old")]
+    assert _names(opened, "queries", "labels").is_empty()
 
 
 def test_targets_are_drawn_once_each():

@@ -203,8 +203,9 @@ def is_compiled(path: str) -> bool:
 def asked(mutant: Mutant, as_python: bool) -> list[str]:
     """Return the tests to ask: those of the room that run the line, over all, and elsewhere.
 
-    Where no run was seen, those that import the file are asked, or else those of the room; of a
-    compiled kernel both.
+    Behind those of the room come others with their parameters: what a test makes first, as a fit of
+    a model, the next ones look at. Where no run was seen, those that import the file are asked, or
+    else those of the room; of a compiled kernel both.
     """
     if as_python:
         return reach.cheapest(reach.tests_of(mutant.path, mutant.line, True) or ())
@@ -222,6 +223,7 @@ def asked(mutant: Mutant, as_python: bool) -> list[str]:
     own.sort(key=lambda test: test.endswith(".py") and Path(test).name != likely)
     if is_compiled(mutant.path):  # what imported it first is all that was seen of it
         own += [test for test in files if of_room(mutant.path, test) and test not in own]
+    own += reach.cheapest(reach.beside(own))
     overall = [test for test in OVER_ALL if test not in own]
     return [*own, *overall, *(test for test in reach.cheapest(found) if test not in own)]
 

@@ -173,6 +173,14 @@ def cheapest(tests: Iterable[str]) -> list[str]:
     return sorted(tests, key=lambda test: ("::" not in test, passed.get(test, 0.0), test))
 
 
+def beside(tests: Iterable[str]) -> set[str]:
+    """Return the other tests of the same files and parameters, as one may keep what all look at."""
+    alike = {(test.split("::")[0], test.partition("[")[2]) for test in tests if "[" in test}
+    return {
+        test for test in durations() if (test.split("::")[0], test.partition("[")[2]) in alike
+    }.difference(tests)
+
+
 def main() -> None:
     """Run what is not kept of the code of this commit."""
     trees = ["git", "rev-parse", "HEAD:ssi_core", "HEAD:flows"]

@@ -1,13 +1,24 @@
 """Arrays and matrices as files: mapped, and never pickles."""
 
 import mmap
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.lib.format import open_memmap
 from scipy import sparse
 
-from ssi_core.arrays import LongCsr, load_array, load_csr, save_csr, side_by_side, with_data
+from ssi_core.arrays import (
+    CSR_PARTS,
+    LongCsr,
+    check_arrays,
+    csr_specs,
+    load_array,
+    load_csr,
+    save_csr,
+    side_by_side,
+    with_data,
+)
 from ssi_core.kernels.sparse import csr
 from ssi_core.types import BadInput
 
@@ -54,6 +65,16 @@ def test_matrices_come_back_mapped(tmp_path):
         while getattr(bottom, "base", None) is not None:
             bottom = bottom.base
         assert isinstance(bottom, mmap.mmap)
+
+
+def test_the_arrays_of_a_matrix_have_the_lengths_that_are_declared():
+    specs = csr_specs(3, 5, CSR_PARTS, "float32")
+    rows = sparse.csr_array(np.eye(3, 5, dtype=np.float32))
+    arrays = {name: getattr(rows, name) for name in CSR_PARTS}
+    check_arrays(specs, arrays, Path("rows"), "Make it again.")
+    shorter = arrays | {"indptr": arrays["indptr"][:-1]}
+    with pytest.raises(BadInput, match=r"int32 of shape \(3,\), expected .* of shape \(4,\)"):
+        check_arrays(specs, shorter, Path("rows"), "Make it again.")
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, LongCsr])

@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from ssi_core import files
 from ssi_core.files import replacing
-from ssi_core.types import Refused
+from ssi_core.types import BadInput, Refused
 from tests.killing import beside, run_killed
 
 
@@ -50,6 +51,16 @@ def test_what_fails_leaves_the_one_before(tmp_path, monkeypatch, at):
         written(directory, "second", fails=at == "writing")
     assert (directory / "thing.json").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
+
+
+def test_columns_of_text_are_read_of_all_parts_in_order(tmp_path):
+    for number, name in enumerate("ab"):
+        frame = pl.DataFrame({"id": [name], "n": [number], "text": ["words"]})
+        frame.write_parquet(tmp_path / f"part-{number}.parquet")
+    parts = files.parts_in(tmp_path)
+    assert files.read_strings(parts, "text", "id").rows() == [("words", "a"), ("words", "b")]
+    with pytest.raises(BadInput, match=r"part-0.parquet: .*the column 'n' holds no text"):
+        files.read_strings(parts, "id", "n")
 
 
 KILLED = """

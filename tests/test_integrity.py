@@ -108,20 +108,26 @@ def test_hidden_files_are_no_part_of_it(sealed):
     store.read(sealed)
 
 
-def test_a_large_directory_is_read_once_by_later_processes(sealed, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("size", "read"), [(64 << 20, 7), (60 << 20, 14)])
+def test_a_large_directory_is_read_once_by_later_processes(
+    sealed, tmp_path, monkeypatch, size, read
+):
+    with (sealed / "large").open("wb") as file:
+        file.truncate(size)
+    reseal(sealed)
     monkeypatch.setenv("SSI_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(integrity, "_LARGE", 1)
     measured = []
     measure = integrity._measure
     monkeypatch.setattr(integrity, "_measure", lambda f: measured.append(f) or measure(f))
-    for expected in (6, 6):
+    for expected in (7, read):
         integrity._checked.clear()
         store.read(sealed)
         assert len(measured) == expected
     # The same size, and other bytes at another time.
     (sealed / "parts" / "part-0.parquet").write_text("whol3")
     assert "its bytes" in problem(sealed)
-    assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
+    if read == 7:
+        assert (tmp_path / "cache").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_cache_that_others_can_write_is_not_used(tmp_path, monkeypatch):

@@ -132,6 +132,16 @@ def test_a_line_has_the_tests_that_ran_it(tree, monkeypatch):
     reach.durations.cache_clear(), reach.contexts.cache_clear()
 
 
+def test_tests_with_the_parameters_of_one_that_runs_a_line_are_asked_behind_it(monkeypatch):
+    file = "tests/rooms/test_area.py"
+    fits, found, other = (f"{file}::test_{name}" for name in ("fits[a]", "found[a]", "fits[b]"))
+    kept = dict.fromkeys((fits, found, other, f"{file}::test_a", "tests/test_x.py::test_x[a]"), 0.1)
+    monkeypatch.setattr(reach, "tests_of", lambda path, line, as_python: {fits})
+    monkeypatch.setattr(reach, "durations", lambda: kept)
+    asked = mutants.asked(mutants.Mutant("ssi_core/rooms/area.py", "", 0, 9, "", ""), False)
+    assert [test for test in asked if test.startswith(file)] == [fits, found]
+
+
 @pytest.mark.parametrize("always", [False, True])
 def test_time_that_runs_out_is_a_find_unless_it_does_without_the_change(tree, always, monkeypatch):
     monkeypatch.setattr(mutants, "STARTING", 1)

@@ -63,10 +63,11 @@ def test_categories_are_labels_of_what_is_a_document(tmp_path):
     (source / "categories.tsv.gz").unlink()
     assert ingest("wikispeedia", source, tmp_path / "plain").key != made.key
     assert not (tmp_path / "plain" / "labels").exists()
-    with gzip.open(source / "categories.tsv.gz", "wt") as file:
-        file.write("A\tArt\n")
-    with pytest.raises(BadInput, match="'Art' does not begin with 'subject"):
-        ingest("wikispeedia", source, tmp_path / "bad")
+    for wrong in ("Art", "subject"):
+        with gzip.open(source / "categories.tsv.gz", "wt") as file:
+            file.write(f"A\t{wrong}\n")
+        with pytest.raises(BadInput, match=f"'{wrong}' does not begin with 'subject"):
+            ingest("wikispeedia", source, tmp_path / "bad")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.datasets.test_smart import write as write_smart
 from tests.datasets.test_wikispeedia import release
 from tests.fielded import word
 
-N = 60
+N = 61
 AT = 7
 """The document that has the words, by its number."""
 TEXT, TITLE, HEADINGS, ANCHORS, URL = (

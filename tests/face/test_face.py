@@ -149,6 +149,7 @@ def test_ten_lines_from_texts_to_a_saved_model(docs, task, tmp_path):
     assert list(comparison.reports) == ["BM25", repr(model)]
     lines = str(comparison).splitlines()
     assert max(map(len, lines)) <= 80
+    assert "* better, ° worse than BM25 (paired" in " ".join(map(str.strip, lines))
     assert "standard error" in comparison._repr_html_()
     assert comparison.frame["map_p"].to_list()[0] is None
     assert len(comparison.per_query) == 2 * len(task.pairs("test")["query"].unique())

@@ -30,7 +30,10 @@ def folder(tmp_path_factory):
 
 
 def test_the_search_box_is_tested_on_judged_queries_and_related_pages_on_links(folder, tmp_path):
-    files = {"queries": folder / "q.tsv", "qrels": str(folder / "r.qrels")}
+    rows = (f"q{n},p{n}.md,1\n" for n in range(0, N, 2))
+    (tmp_path / "r.csv").write_text("topic,page,mark\n" + "".join(rows))
+    files = {"queries": folder / "q.tsv", "qrels": str(tmp_path / "r.csv")}
+    files["columns"] = {"query": "topic", "document": "page", "grade": "mark"}
     fitted = ssi.fit(folder / "site", **files, auto=False, budget=500)
     assert fitted.asked == "Search: judged queries"
     assert len(fitted.model.folds_) == 5

@@ -27,7 +27,7 @@ from ssi_core.kernels.training.sweep import Group, draw_negative, draw_weighted,
 from ssi_core.training.sgd import in_runs
 from tests.kernels.test_sweep import WORDS, N, each_diagonal, embedding, rows, work
 
-DOCUMENTS = 30
+DOCUMENTS = 31
 
 
 EACH_DIAGONAL = each_diagonal("none")

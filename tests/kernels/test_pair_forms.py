@@ -9,7 +9,7 @@ from scipy import sparse
 from ssi_core.kernels.sparse import csr
 from ssi_core.kernels.training.pair_forms import PRIME, pairs_add, pairs_score
 
-WORDS = 30
+WORDS = 31
 
 
 def rows(rng, lengths):

@@ -12,7 +12,7 @@ from ssi_core.kernels.training.sweep import Group, sweep_of
 from ssi_core.kernels.vectors import converts_float16
 from tests.kernels.test_sweep import work
 
-WORDS, OWN, WIDTH, DOCUMENTS = 40, 12, 16, 20
+WORDS, OWN, WIDTH, DOCUMENTS = 41, 13, 16, 21
 
 
 @jit

@@ -9,7 +9,7 @@ from ssi_core.kernels.sparse import aligned_empty, csr, floats, gather, halved, 
 from ssi_core.kernels.training.changes import within
 from ssi_core.kernels.vectors import converts_float16
 
-WORDS = 40
+WORDS = 41
 
 
 @jit

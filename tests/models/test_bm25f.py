@@ -155,9 +155,9 @@ def test_words_that_several_fields_share_have_the_idf_of_the_papers(tmp_path, co
     drawn = lambda least, most: " ".join(rng.choice(words, rng.integers(least, most)))  # noqa: E731
     rows = [
         {"id": f"d{n}", "title": drawn(1, 3), "headings": [drawn(1, 3)], "text": drawn(3, 20)}
-        for n in range(40)
+        for n in range(41)
     ]
-    links = [(f"d{n}", f"d{(n + 7) % 40}", drawn(1, 3)) for n in range(40)]
+    links = [(f"d{n}", f"d{(n + 7) % 41}", drawn(1, 3)) for n in range(41)]
     links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
     docs = ssi.read(rows, links, language="en", out=tmp_path / "docs")
     fit = ssi.Ranker("bm25f", combine=combine).fit(

@@ -92,7 +92,7 @@ def test_a_title_asks_for_its_document_as_if_it_had_none(collection, task, exact
 
 
 def test_a_title_is_scored_without_the_phrases_that_stand_in_it_alone(tmp_path):
-    titles = [f"{word(n)} {word(100 + n)} {word(200 + n % 3)}" for n in range(60)]
+    titles = [f"{word(n)} {word(100 + n)} {word(200 + n % 3)}" for n in range(61)]
     rows = [
         {
             "id": f"d{n}",
@@ -103,7 +103,7 @@ def test_a_title_is_scored_without_the_phrases_that_stand_in_it_alone(tmp_path):
         }
         for n, title in enumerate(titles)
     ]
-    links = [(f"d{n}", f"d{(n + 7) % 60}", f"see {word(400 + n)}") for n in range(60)]
+    links = [(f"d{n}", f"d{(n + 7) % 61}", f"see {word(400 + n)}") for n in range(61)]
     links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
     docs = ssi.read(rows, links, language="en", out=tmp_path / "docs")
     task = ssi.Task.of(docs, "anchor", out=tmp_path / "task").data

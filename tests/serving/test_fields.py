@@ -21,7 +21,7 @@ from ssi_core.text.tokenizer import tokenize
 from ssi_core.views.phrases import BESIDE
 from tests.fielded import word
 
-N = 40
+N = 41
 NUMBERS = {"title": 1000, "headings": 2000, "url": 3000, "text": 4000, "anchors": 5000}
 """Field -> word(number + i) stands in that field of document i, and nowhere else."""
 

@@ -18,7 +18,7 @@ from ssi_core.views.names import OF_DOCUMENTS
 from tests.fielded import word, write_fielded
 
 ALL = {"words": "all", "fields": FIELDS}
-N = 120
+N = 121
 
 
 @pytest.fixture(scope="module")

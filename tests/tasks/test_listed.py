@@ -14,7 +14,7 @@ from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import texts_of, write_collection, write_in_parts
 
-DOCUMENTS, QUERIES, JUDGED_FROM = 60, 50, 48
+DOCUMENTS, QUERIES, JUDGED_FROM = 61, 51, 48
 JUDGEMENTS = [("q40", "d48", 2.5), ("q40", "d49", 0.0), ("q41", "d50", 1.0), ("q42", "d51", 0.0)]
 
 

@@ -1,5 +1,6 @@
 """DICE against twins from the definition and from scipy's product."""
 
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from ssi_core.arrays import save_csr
+from ssi_core.views import matching
 from ssi_core.views.dice import dice, document_frequency
+from ssi_core.views.hashing import Hashing
 
 
 def matrix(rng, documents, columns, density=0.2):
@@ -107,6 +111,31 @@ def test_only_the_chosen_documents_count():
     some, own = dice(words, 10, 3, documents=chosen), dice(words[chosen], 10, 3)
     np.testing.assert_array_equal(some.bins, own.bins)
     np.testing.assert_array_equal(some.values, own.values)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_blocks_of_columns_have_the_matches_of_all_and_are_matched_once(tmp_path, monkeypatch, n):
+    def run_here(stage, parts, where):
+        made.extend(stage.make(part) or part.first for part in parts)
+        return nullcontext(())
+
+    rng, made = np.random.default_rng(7), []
+    counts = {n: tmp_path / str(n) for n in (1, 2)}
+    for path in counts.values():
+        save_csr(path, matrix(rng, 31, 20))
+    monkeypatch.setattr(matching, "BLOCK", 7)
+    monkeypatch.setattr(matching, "run_parts", run_here)
+    fitting = rng.random(31) < 0.8
+    here, there = (
+        matching.Matching(counts, fitting, tmp_path, where).of(n, Hashing(3, 5, (n,)))
+        for where in ("local", "dask:tcp://a:1")
+    )
+    assert made == ([5, 12, 19] if n == 1 else [0, 7, 14])
+    np.testing.assert_array_equal(there.bins, here.bins)
+    np.testing.assert_array_equal(there.values, here.values)
+    monkeypatch.setattr(matching, "dice", None)  # what is whole is read
+    again = matching.Matching(counts, fitting, tmp_path, "dask:tcp://a:1")
+    np.testing.assert_array_equal(again.of(n, Hashing(3, 5, (n,))).bins, here.bins)
 
 
 def test_dice_is_symmetric():

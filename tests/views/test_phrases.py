@@ -17,26 +17,26 @@ from ssi_core.views.names import OF_DOCUMENTS, PHRASES
 from ssi_core.views.phrases import NEAR, PhraseView
 from tests.fielded import write_fielded
 
-RNG = np.random.default_rng(0)
 WORDS = [f"word{n}" for n in range(9)]
 
 
-def line(least, most):
-    return " ".join(RNG.choice(WORDS, RNG.integers(least, most)))
+def line(rng, least, most):
+    return " ".join(rng.choice(WORDS, rng.integers(least, most)))
 
 
 @pytest.fixture(scope="module")
 def docs(tmp_path_factory):
+    rng = np.random.default_rng(0)
     rows = [
         {
             "id": f"d{n}",
-            "title": line(1, 8),
-            "headings": [line(1, 8) for _ in range(n % 3)],
-            "text": f"{line(4, 9)} {'filler ' * 2} unlike{n}",
+            "title": line(rng, 1, 8),
+            "headings": [line(rng, 1, 8) for _ in range(n % 3)],
+            "text": f"{line(rng, 4, 9)} {'filler ' * 2} unlike{n}",
         }
-        for n in range(60)
+        for n in range(61)
     ]
-    links = [(f"d{n}", f"d{(n + 7) % 60}", line(2, 4)) for n in range(60)]
+    links = [(f"d{n}", f"d{(n + 7) % 61}", line(rng, 2, 4)) for n in range(61)]
     links = pl.DataFrame(links, schema=["source", "target", "anchor"], orient="row")
     return ssi.read(rows, links, language="en", out=tmp_path_factory.mktemp("phrases") / "docs")
 
@@ -83,8 +83,11 @@ def test_the_columns_are_the_phrases_of_titles_and_headings(docs, task, view):
 def test_what_is_read_anew_has_the_same_phrases(docs, task, view):
     titles = docs.frame["title"].to_list()
     headings = docs.frame["headings"].fill_null("").to_list()
-    both = zip(titles, headings, strict=True)
-    texts = [fields.join(text=line(4, 9), title=t, headings=h, anchors=line(4, 9)) for t, h in both]
+    both, rng = zip(titles, headings, strict=True), np.random.default_rng(1)
+    texts = [
+        fields.join(text=line(rng, 4, 9), title=t, headings=h, anchors=line(rng, 4, 9))
+        for t, h in both
+    ]
     ours, theirs = view.transform(texts), task.documents.matrix(PHRASES)
     assert (ours != theirs).nnz == 0
 

@@ -23,6 +23,10 @@ def test_hostile_names_of_options_are_wrong_use(call, tmp_path, capsys):
     for name in HOSTILE.values():
         assert run(cli, [*call, name]) == 2
         assert "letters and digits of any script" in capsys.readouterr().err
+    # A comparison may be several; a model is one.
+    if call[-1] == "--name":
+        assert run(cli, [*call, "a,b"]) == 2
+        assert "'a,b' is no name of a" in capsys.readouterr().err
     # Nothing was written, in the root or outside of it.
     assert {path.name for path in tmp_path.rglob("*")} <= {"root", ".ssi"}
 

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from flows.cli import cli
-from ssi_core.command.spellings import OPTIONS, VERBS, renewed
+from ssi_core.command.spellings import OPTIONS, REMOVED, VERBS, renewed
 from ssi_core.command.verb import run
 from tests.robust.verbs import command_of
 
@@ -46,6 +46,13 @@ def test_an_old_option_is_refused_with_the_new_one_which_is_there(verb, old, new
     assert old not in options_of(verb)
     assert new.split()[0] in options_of(verb)
     assert said([*verb.split(), "x", old, "y"], capsys) == [*verb.split(), "x", *new.split(), "y"]
+
+
+@pytest.mark.parametrize(("old", "instead"), REMOVED.items(), ids=REMOVED)
+def test_what_is_gone_is_refused_with_what_does_its_work(old, instead, capsys):
+    verb, *option = old.split()
+    assert run(cli, [verb, "x", *(f"{name}=5" for name in option)]) == 2
+    assert instead in " ".join(capsys.readouterr().err.split())
 
 
 def test_both_are_renewed_at_once_behind_options_of_the_command(capsys):

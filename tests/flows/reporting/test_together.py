@@ -98,6 +98,10 @@ def test_the_page_says_what_holds_on_these_and_on_other_collections(written):
     render_together(together(EXPERIMENT, written), Console(file=file, width=150))
     text = file.getvalue()
     assert "60 + 60 + 60 queries" in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "TF-IDF 41.35 ±.88 0.397 ±.009 0.366 ±.009" in lines
+    claim = "BM25 above TF-IDF -.003 .006 not decided .191 -.012 to +.006 -.030 to +.024"
+    assert claim in lines
     assert "on these collections: 2 holds, 1 reversed" in text
     assert "on any other collection: 0 holds, 0 reversed" in text
 

@@ -13,7 +13,7 @@ from ssi_core.command.verb import run
 from ssi_core.types import BadInput
 from tests.sources import ingest
 
-CONCEPTS, DOCUMENTS, QUERIES = 40, 150, 900
+CONCEPTS, DOCUMENTS, QUERIES = 41, 151, 901
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from ssi_core.sample.pages import article_id
 from tests.corpora import clicked_pairs
 from tests.guests.click_logs import logs
 
-DOCUMENTS = 60
+DOCUMENTS = 61
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from ssi_core.guests.clickthrough.topics_and_translations import TopicsAndTransl
 from ssi_core.guests.clickthrough.translation_model import TranslationModel
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.scoring.scorer import Scorer
+from tests.models.test_cost import hold
 
 pytestmark = pytest.mark.trains
 PARTS = (
@@ -79,3 +80,7 @@ def test_it_has_topics_and_translations_and_nothing_else():
         TopicModel,
         TranslationModel,
     }
+
+
+def test_estimates_are_those_of_the_file(task):
+    hold("ssi_core.guests.clickthrough", task)

@@ -164,7 +164,7 @@ def naive_sigma(query, bag, match):
 
 @pytest.mark.parametrize("match", ["all", "any"])
 def test_scores_are_those_of_the_paper(match):
-    feeds = made(20)
+    feeds = made(21)
     topics = ["qax", "qbx journal", "about qcx", "unknown", "qax journal words"]
     scores = score(feeds, topics, 3, match=match, stems=str.split)
     values = scores.values.toarray()

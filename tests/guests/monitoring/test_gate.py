@@ -7,7 +7,7 @@ import pytest
 from ssi_core.guests.monitoring.gate import Rule, best_so_far, decide
 from ssi_core.types import Report
 
-N = 400
+N = 401
 
 
 def report(values, slices=None, measure="map"):

@@ -8,7 +8,7 @@ import pytest
 
 from ssi_core.guests.off_policy.bootstrap import LEAST_VISITS, bootstrap, estimate_clicks, lacking
 from ssi_core.guests.off_policy.click_log import read_log
-from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy
+from ssi_core.guests.off_policy.off_policy import ESTIMATORS, OffPolicy, _experiments
 from ssi_core.types import BadInput
 from tests.guests.off_policy.off_policy_study import (
     CASES,
@@ -185,6 +185,13 @@ def test_places_are_filled_as_often_as_in_the_log():
     joined = problem(visits, known=False, ranking={("p", "a", 1): 1.0, ("p", "b", 2): 1.0})
     found = joined.estimate(joined.log.count())
     assert list(found.values()) == pytest.approx([1.5] * 5)
+
+
+def test_pairs_at_two_known_positions_say_how_positions_differ():
+    pairs, positions = [0, 0, 1, 2, 2, 2, 3, 3], [1, 2, 1, 1, 2, 3, 1, None]
+    cells = pl.DataFrame({"cell": range(8), "pair": pairs, "k": positions})
+    rows, start = _experiments(cells)
+    assert (rows.tolist(), start.tolist()) == ([0, 1, 3, 4, 5], [0, 2, 5])
 
 
 def test_resamples_estimate_propensities_anew():

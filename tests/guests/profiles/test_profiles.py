@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from math import log2
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
 from ssi_core.arrays import ArraySpec, csr_specs
-from ssi_core.guests.profiles.compare import ROWS, compare
+from ssi_core.guests.profiles.compare import ROWS, _add_tests, _drawn, compare
 from ssi_core.guests.profiles.divergence import (
     contributions,
     divergence,
@@ -19,7 +20,7 @@ from ssi_core.guests.profiles.divergence import (
     select,
     smoothed,
 )
-from ssi_core.guests.profiles.events import Events
+from ssi_core.guests.profiles.events import Events, _names
 from ssi_core.guests.profiles.features import features
 from ssi_core.guests.profiles.measures import auc
 from ssi_core.guests.profiles.mixture import fit_mixture
@@ -221,8 +222,34 @@ def test_tastes_are_learnt_from_earlier_clicks(seed):
     assert number["bands"]["10 or more"]["auc"] == 0.5
     test = full["bands"]["10 or more"]
     assert test["difference"] == pytest.approx(test["auc"] - base["bands"]["10 or more"]["auc"])
-    assert 0 <= test["wins"] <= 1
     assert test["p"] <= test["p_holm"] <= 1
+
+
+def test_a_label_is_a_token_of_its_column_and_value(tmp_path):
+    labels = {"id": ["a", "b"], "column": ["category", "tag"], "value": ["Art", "old"]}
+    pl.DataFrame(labels).write_parquet(tmp_path / "part-0.parquet")
+    parts = {"documents": [tmp_path / "part-0.parquet"], "queries": []}
+    opened = SimpleNamespace(labels=parts.__getitem__)
+    found = _names(opened, "documents", "labels").rows()
+    assert found == [("a", "-category:Art"), ("b", "-tag:old")]
+    assert _names(opened, "queries", "labels").is_empty()
+
+
+def test_targets_are_drawn_once_each():
+    side = divide(log()).test
+    every = set(_drawn(side, 1000, 0))
+    some = _drawn(side, len(every) - 1, 0)
+    assert len(some) == len(set(some)) > 5
+    assert set(some) < every
+
+
+def test_targets_are_won_tied_or_lost():
+    rows = [{"label": "base"}, {"label": "row", "bands": {"10 or more": {}}}]
+    values = {"base": np.array([0.2, 0.5, 0.9, 0.1]), "row": np.array([0.3, 0.5, 1.0, 0.4])}
+    _add_tests(rows, values, np.array([10, 20, 99, 9]))
+    cell = rows[1]["bands"]["10 or more"]
+    assert (cell["wins"], cell["ties"]) == pytest.approx((2 / 3, 1 / 3))
+    assert cell["difference"] == pytest.approx(0.2 / 3)
 
 
 def test_profiles_come_back_from_their_directory(tmp_path):

@@ -18,6 +18,7 @@ from ssi_core.serving.searcher import Searcher
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_corpus
+from tests.models.test_cost import hold
 
 pytestmark = pytest.mark.trains
 
@@ -55,6 +56,10 @@ def searcher(fitted, task, tmp_path):
 def ranker_of(fitted):
     second = fitted.model.second(fitted)
     return FittedReranker(second.ranker, second.arrays, second.names)
+
+
+def test_estimates_are_those_of_the_file(task):
+    hold("ssi_core.guests.reranking", task)
 
 
 def test_features_of_pairs_cost_three_float64_of_each_part_and_further_ones(task):

@@ -68,6 +68,11 @@ def test_what_is_not_listed_stands_after_all_others(task, tmp_path):
     assert fitted.facts | {"digests": 0} == {"lines": 3, "queries": 2, "documents": 3, "digests": 0}
 
 
+def test_room_is_kept_for_lines_of_sixteen_bytes(task, tmp_path):
+    shortest = write(tmp_path / "run", *["q1 Q0 d1 1 1 me"] * 20)
+    assert shortest.vector_shape(task) == (0, 20)
+
+
 def test_several_files_are_one_and_may_be_packed(task, runs, tmp_path):
     lines = lines_of(runs)
     (tmp_path / "first").write_text("\n".join(lines[::2]))

@@ -64,9 +64,9 @@ def short_queries(
     if not reads or not getattr(fitted.model, "reads_text", True):
         return frames[0]
     kinds = list(_kinds(task, chosen, side, seed))
-    # Of queries in parts only the documents of a part are held at a time.
-    at_once = [ranked.documents for _, _, ranked, _ in kinds if not ranked.is_divided]
-    rows = np.unique(np.concatenate([np.empty(0, np.int32), *at_once]))
+    # Of queries in parts only the documents of a part are held at a time; there are always some here.
+    at_once = [one.documents[: 1 if one.is_divided else None] for _, _, one, _ in kinds]
+    rows = np.unique(np.concatenate(at_once))
     documents = embedded(fitted, task, "document", rows)
     for name, texts, ranked, ids in kinds:
         queries = refuse_nan(fitted.embed_queries(texts), "queries")

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +35,9 @@ BESIDE = "+"
 
 Keys = NDArray[np.uint64]
 _KEYS = "keys"
+_FEW = 32
+"""Words of a query whose pairs are remembered by their number; of more they take much memory."""
+_pairs = lru_cache(maxsize=_FEW)(np.triu_indices)
 _HALF, _LOWER = np.uint64(32), np.uint64((1 << 32) - 1)
 
 
@@ -124,7 +126,7 @@ class PhraseView:
     def _pairs_of(self, words: Int32) -> tuple[Int32, float]:
         """Return the phrases of a query's words, ascending, and what each weighs."""
         known = words[self._is_used[words]].astype(np.uint64)
-        first, second = _pairs(len(known))
+        first, second = (_pairs if len(known) <= _FEW else np.triu_indices)(len(known), 1)
         found = self._columns(known[first] << _HALF | known[second])
         return found[found >= 0].astype(np.int32), 1 / max(1, len(words) - 1)
 
@@ -146,12 +148,6 @@ class PhraseView:
         self.base.save(directory)
         np.save(directory / f"{_KEYS}.npy", self.keys, allow_pickle=False)
         store.write_json(directory / MANIFEST, {"space": self.space})
-
-
-@lru_cache(maxsize=64)
-def _pairs(words: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the positions of all pairs of some words."""
-    return np.triu_indices(words, 1)
 
 
 def view_of(base: TextView, blocks: Iterable[Sequence[str]]) -> PhraseView:

@@ -85,7 +85,7 @@ def evaluate(
     query, relevant, irrelevant = draw_tuples(task, side, tuples, seed)
     events = of_queries(getattr(task, side).shown, chosen.queries)
     shown = events.rows
-    # Of queries in parts only the vectors of a part are held at a time; there are always some here.
+    # Of queries in parts only the vectors of a part are held at a time, and one here.
     at_once = slice(1) if chosen.is_divided else slice(None)
     query_rows = np.unique(np.concatenate([chosen.queries[at_once], query, shown[:, 0]]))
     others = np.concatenate([relevant, irrelevant, shown[:, 1]])

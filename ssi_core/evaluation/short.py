@@ -64,7 +64,7 @@ def short_queries(
     if not reads or not getattr(fitted.model, "reads_text", True):
         return frames[0]
     kinds = list(_kinds(task, chosen, side, seed))
-    # Of queries in parts only the documents of a part are held at a time; there are always some here.
+    # Of queries in parts only the documents of a part are held at a time, and one here.
     at_once = [one.documents[: 1 if one.is_divided else None] for _, _, one, _ in kinds]
     rows = np.unique(np.concatenate(at_once))
     documents = embedded(fitted, task, "document", rows)

@@ -27,6 +27,7 @@ from ssi_core.corpus.web.front_matter import read_front_matter
 from ssi_core.corpus.web.html_page import Page, read_html
 from ssi_core.corpus.web.site import MALFORMED, NO_PAGE, Site
 from ssi_core.corpus.web.unlisted import HTML, unlisted
+from ssi_core.held import held_in
 from ssi_core.store import Building
 from ssi_core.strict import listed
 from ssi_core.types import BadInput, Progress
@@ -53,7 +54,6 @@ _REF = re.compile(r"\{\{[<%]\s*(?:rel)?ref\s+\"?([^\"\s>%}]+)\"?[^{}\n]*[>%]\}\}
 _MODULE = re.compile(r"^(?:import|export)\s[^\n]*\n", re.MULTILINE)
 _FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _ROWS = 500
-_MODEL = "model.json"
 
 
 def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
@@ -80,7 +80,7 @@ def pages_in(directory: Path, skipped: Counter[str]) -> list[str]:
 
 def _unread_pages(directory: Path, skipped: Counter[str]) -> str:
     """Say what to do where no file is a page."""
-    if (directory / _MODEL).is_file():
+    if held_in(directory) == "model":
         return "It is a model: name the folder of the pages that it was fitted on."
     if markup := [suffix for suffix in _UNREAD if skipped[f"page_{suffix[1:]}_unread"]]:
         return f"Build the site of its {' and '.join(markup)} files, and name the folder of HTML."

@@ -20,6 +20,7 @@ from benchmarks import (
     identity,
     ingest,
     japanese,
+    lsi,
     matching,
     memory,
     metrics,
@@ -36,19 +37,21 @@ from benchmarks.timing import Row, surroundings
 BENCHMARKS = {
     "sweep": sweep.rows,
     "identity": identity.rows,
+    "blocks": blocks.rows,
+    "exact": exact.rows,
+    "words": words.rows,
+    "answers": answers.rows,
+    "lsi": lsi.rows,
+    "metrics": metrics.rows,
+    "tokenise": tokenise.rows,
     "ingest": ingest.rows,
     "wikitext": wikitext.rows,
-    "tokenise": tokenise.rows,
-    "metrics": metrics.rows,
     "dice": dice.rows,
     "topics": topics.rows,
 }
 ON_REQUEST = {
-    "answers": answers.rows,
-    "blocks": blocks.rows,
     "cluster": cluster.rows,
     "memory": memory.rows,
-    "exact": exact.rows,
     "forms": forms.rows,
     "hash_kernels": hash_kernels.rows,
     "japanese": japanese.rows,
@@ -56,9 +59,8 @@ ON_REQUEST = {
     "serving": serving.rows,
     "share": share.rows,
     "topics_memory": topics.memory,
-    "words": words.rows,
 }
-"""Benchmarks that take minutes: run when they are named."""
+"""Benchmarks that are run when they are named: they take minutes, or more memory or cores."""
 _ALL = BENCHMARKS | ON_REQUEST
 _LINE = "{:42} {:>13} {:>8} {:>7} {:>6} {:>6} {:>8}"
 

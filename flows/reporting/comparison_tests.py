@@ -22,7 +22,7 @@ def judged(table: Table, reports: Mapping[str, Sequence[Report]], test: TestName
     """
     if not table.claims:
         return []
-    from ssi_core.experiment.likeness import compared, unlikeness  # loads the models
+    from flows.reporting.likeness import compared, unlikeness  # loads the models
 
     rows = [row for row in table.rows if row.label in reports]
     pairs = {pair: compared(*pair, rows) for pair in {claim.rows for claim in table.claims}}

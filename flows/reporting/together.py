@@ -10,13 +10,13 @@ import numpy as np
 
 from flows.reporting.compare import Loaded, load
 from flows.reporting.folds import BETWEEN
+from flows.reporting.pooling import random_effects
 from flows.reporting.result_file import settings_digest
 from flows.reporting.verdicts import probability
 from ssi_core.command.text import plain_table, styled
 from ssi_core.evaluation.claims import Claim, outcome_of
 from ssi_core.evaluation.comparison import LEVEL, digits, signed, value_text
 from ssi_core.evaluation.measures import TITLES
-from ssi_core.evaluation.pooling import random_effects
 from ssi_core.evaluation.significance import (
     at_floor,
     holm,
@@ -116,7 +116,7 @@ def _claims(
     loaded: Sequence[Loaded], labels: Sequence[str], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Test the claims of order that all comparisons have, on rows that are like with like."""
-    from ssi_core.experiment.likeness import compared, unlikeness  # loads the models
+    from flows.reporting.likeness import compared, unlikeness  # loads the models
 
     rows = [row for row in loaded[0].rows if row.label in labels]
     claims = [

@@ -22,7 +22,7 @@ LIKE_WITH_LIKE = (
     "Like with like: both rows read the same words (the widest view of each: most frequent words, "
     "heaviest of a text), and hashed words are judged against the model that they are added to."
 )
-"""Rule of `ssi_core.experiment.likeness`, as a page says it."""
+"""Rule of `flows.reporting.likeness`, as a page says it."""
 
 STAND_INS = (
     'A claim "on" a row was tested on it: the same model, on the words that the other row reads.'

@@ -85,8 +85,12 @@ class Candidates:
     @property
     def is_divided(self) -> bool:
         """Whether there are several `parts`."""
-        common = len(self.documents) - len(self.outside)
-        return self.listed is None and len(self.outside) > max(common, _FEWEST)
+        return self.listed is None and len(self.outside) > self._most_outside
+
+    @property
+    def _most_outside(self) -> int:
+        """The number of documents outside of the pool that a part may have."""
+        return max(len(self.documents) - len(self.outside), _FEWEST)
 
     def parts(self) -> Iterator[tuple[int, Candidates]]:
         """Divide the queries so that no more documents are relevant alone than are common.
@@ -101,14 +105,13 @@ class Candidates:
         if not self.is_divided:
             yield 0, self
             return
-        common = len(self.documents) - len(self.outside)
         is_outside = np.zeros(len(self.documents), np.bool_)
         is_outside[self.outside] = True
         alone = np.concatenate([[0], np.cumsum(is_outside[self.relevant.items])])
         alone = alone[self.relevant.start]
         first = 0
         while first < len(self.queries):
-            most = alone[first] + max(common, _FEWEST)
+            most = alone[first] + self._most_outside
             last = max(first + 1, int(np.searchsorted(alone, most, side="right")) - 1)
             yield first, self._part(first, last, ~is_outside)
             first = last

@@ -145,7 +145,7 @@ def stratified_randomisation(
 
     so that a collection counts the same with few and with many queries. The signs of queries are
     flipped within each. What is tested is about these collections, not about another one:
-    `ssi_core.evaluation.pooling.random_effects` is.
+    `flows.reporting.pooling.random_effects` is.
 
     Parameters
     ----------

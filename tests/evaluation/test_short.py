@@ -8,6 +8,7 @@ import pytest
 
 from flows.reporting import slices as tables
 from ssi_core.command.measures import metrics
+from ssi_core.evaluation import short
 from ssi_core.evaluation.candidates import candidates
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.popularity import in_degrees, most_linked
@@ -135,6 +136,17 @@ def test_titles_that_are_drawn_are_drawn_once(task, report):
     every = of_kind(report, "titles")["id"]
     few = of_kind(evaluate(fit(Bm25(), task), task, tuples=0, queries=len(every) - 2), "titles")
     assert len(set(few["id"]) & set(every)) == len(few) == len(every) - 2
+
+
+def test_of_each_kind_there_are_at_most_so_many(task, report, monkeypatch):
+    monkeypatch.setattr(short, "_MOST", 7)
+    every = evaluate(fit(Bm25(), task), task, tuples=0)
+    assert every.per_query.equals(report.per_query)
+    for kind in ("titles", "words:3", "link:3"):
+        few = of_kind(every, kind)
+        assert 0 < len(few) <= 7 < len(of_kind(report, kind)), kind
+    drawn = of_kind(every, "link:3")
+    assert drawn.equals(of_kind(report, "link:3").filter(pl.col("id").is_in(drawn["id"])))
 
 
 def test_a_side_has_its_own_titles(task, report):

@@ -102,11 +102,11 @@ def fit(given: FitSettings) -> Outcome:
 
     TRAIN is a file, or a folder of train.txt and vali.txt; where it has a test.txt, the ranker is
     measured on it. With --models TRAIN is a task of 'ssi data features': each model is trained on
-    it ("ssi" has the defaults of ssi.SSI, others theirs; where the task lacks a view that it reads,
-    it reads raw counts), the first one ranks, and the ranker learns the order of its first
-    --depth documents from the scores of all. MODEL then holds the whole, and an index of the
-    documents: 'ssi search MODEL TEXT' gives reranked answers. The gain over the first model is
-    measured over all candidates of the test queries.
+    it (k1, b and k3 of "bm25" are chosen on validation, "ssi" has the defaults of ssi.SSI, others
+    theirs; where the task lacks a view, "ssi" reads raw counts), the first one ranks, and the
+    ranker learns the order of its first --depth documents from the scores of all. MODEL then holds
+    the whole, and an index of the documents: 'ssi search MODEL TEXT' gives reranked answers. The
+    gain over the first model is measured over all candidates of the test queries.
     """
     from ssi_core.guests.reranking.rankers import RERANKERS
 
@@ -347,9 +347,10 @@ class FeaturesSettings:
 def features(given: FeaturesSettings) -> Outcome:
     """Write features of the first documents of a model: files for 'ssi rank rerank compare'.
 
-    Each model is trained on the task, in each of its folds, with the defaults of ssi. The first one
-    ranks; its first --depth documents are the pairs, and the scores of all models are features,
-    with 1 / rank, the length of the document and the share of the query's words that it has.
+    Each model is trained on the task, in each of its folds: k1, b and k3 of "bm25" are chosen on
+    validation, "ssi" has the defaults of ssi.SSI, others theirs. The first one ranks; its first
+    --depth documents are the pairs, and the scores of all models are features, with 1 / rank, the
+    length of the document and the share of the query's words that it has.
     """
     from ssi_core.face.task import Task
     from ssi_core.guests.reranking.face import models_named

@@ -19,6 +19,7 @@ from ssi_core.guests.reranking.pairs import PairFeatures
 from ssi_core.guests.reranking.rankers import load_reranker, reranker_named
 from ssi_core.models import MODELS
 from ssi_core.models.base import Model
+from ssi_core.models.bm25 import Bm25
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.strict import cut, instead
 from ssi_core.types import BadInput, Float64
@@ -30,7 +31,7 @@ FIRST, RERANKED = "first stage", "reranked"
 
 
 def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model, ...]:
-    """Return models by their names, each with its defaults; "ssi" has those of `SSI`.
+    """Return models by their names: "ssi" as `SSI`, BM25 tuned, others with their defaults.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def models_named(names: Sequence[str], task: Task | None = None) -> tuple[Model,
     for name in names:
         if name != "ssi" and name not in MODELS:
             raise BadInput(f"no model {instead(name, ['ssi', *MODELS])}")
-        models.append(_ssi_on(task) if name == "ssi" else parse(MODELS[name], {}))
+        settings = {"tuned": True} if name == Bm25.name else {}
+        models.append(_ssi_on(task) if name == "ssi" else parse(MODELS[name], settings))
     return tuple(models)
 
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from flows.reporting.pooling import random_effects
 from flows.reporting.together import _tested, render_together, together
-from ssi_core.evaluation.pooling import random_effects
 from ssi_core.evaluation.significance import holm, smallest_detectable
 from ssi_core.tasks.task import build_task
 from ssi_core.types import BadInput

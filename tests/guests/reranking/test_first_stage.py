@@ -12,6 +12,8 @@ from ssi_core.guests.reranking.letor import read_folds, write_folds
 from ssi_core.guests.reranking.rankers import reranker_named
 from ssi_core.guests.reranking.table import read_table
 from ssi_core.models import MODELS
+from ssi_core.models.bm25 import Bm25
+from ssi_core.models.tfidf import TfIdf
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
 from tests.corpora import topical, write_collection, write_corpus
@@ -94,6 +96,10 @@ def test_folds_of_judged_queries_keep_their_sides(judged, tmp_path):
     result = compare(again, table)
     assert [row["label"] for row in result["rows"]][:2] == ["first stage", "RankRLS"]
     assert "letor_map" in result["rows"][1]["tests"]
+
+
+def test_bm25_is_the_tuned_one():
+    assert models_named(["bm25", "tfidf"]) == (Bm25(tuned=True), TfIdf())
 
 
 def test_a_model_that_learns_pairs_leaves_its_training_queries_out(linked):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssi_core.evaluation.pooling import random_effects
+from flows.reporting.pooling import random_effects
 
 # Thirteen trials of a vaccine (Colditz et al. 1994): log risk ratios and their variances.
 EFFECTS = [-0.8893, -1.5854, -1.3481, -1.4416, -0.2175, -0.7861, -1.6209,

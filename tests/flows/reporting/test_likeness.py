@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from flows.reporting.likeness import compared, unlikeness
 from ssi_core.experiment import Row, load_table
-from ssi_core.experiment.likeness import compared, unlikeness
 
-TABLES = Path(__file__).parents[2] / "flows" / "tables"
+TABLES = Path(__file__).parents[3] / "flows" / "tables"
 HASHED = "cfh:k=5,words=10000,ngrams=1,weighting=sublinear:100"
 
 

@@ -28,7 +28,7 @@ def sgd(data: Data, p: Parameters, diagonal: str, settings: Settings, *, block: 
     """Return a training of ``U'V`` with a diagonal."""
     kernels = Kernels("low_rank", diagonal, block=block)
     group = Group(kernels, p, data, settings, DOCUMENTS, seed=0)
-    return Sgd({"": group}, words=WORDS, threads=1, judge=lambda parameters: 0.0)
+    return Sgd({"": group}, words=len(p.U), threads=1, judge=lambda parameters: 0.0)
 
 
 def rows() -> Iterator[Row]:

@@ -279,16 +279,16 @@ class _Case:
                     (n for n, (name, _) in enumerate(proposed) if name == field),
                     key=lambda n: float(found[n]),
                 )
-                if ranks[best] <= self._k:
+                if found[best] > -np.inf and ranks[best] <= self._k:
                     words = proposed[best][1]
                     return Change(field, words, int(ranks[best]), float(found[best]))
         return None
 
     def _scores(self, queries: Vectors, texts: Texts) -> Float64:
-        """Return the scores of some documents; 0 where nothing is shared."""
+        """Return the scores of some documents; where nothing is shared, they have no place."""
         vectors = self._searcher.embed(texts, "document")
         best = Ranked(texts.ids, texts.titles, vectors, exactly(vectors)).best(queries, len(texts))
-        scores = np.zeros(len(texts))
+        scores = np.full(len(texts), -np.inf)
         for row, score in best[0]:
             scores[row] = score
         return scores

@@ -12,14 +12,14 @@ from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import learn_documented
+from ssi_core.models.choice.beside_words import learn_documented, seeks_one
 from ssi_core.models.combined import residual
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
 from ssi_core.models.combined.residual import EXACT, Residual, with_exact
 from ssi_core.models.tfidf import TfIdf
 from ssi_core.selection.validation_halves import ValidationHalves
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, Pairs
 from tests.fielded import write_fielded
 
 pytestmark = pytest.mark.trains
@@ -170,7 +170,23 @@ def test_where_people_type_the_documented_settings_of_auto_learn_beside_the_fiel
     cosine = TfIdf().fit(halves.learning, np.random.default_rng(0))
     alone = learn_documented(documented, halves, cosine, 0, FitOptions())
     assert alone.model.name == "bilinear"
+    others = np.column_stack([task.train.rows[:, 0], np.roll(task.train.rows[:, 1], 1)])
+    twice = Pairs.of(np.vstack([task.train.rows, others]))
+    several = ValidationHalves(dataclasses.replace(task, train=twice), "map", 100)
+    alone = learn_documented(documented, several, words, 0, FitOptions())
+    assert alone.model.name == "bilinear"
     assert learned == ["random"]  # titles stand in no field
+
+
+def test_queries_with_two_relevant_documents_in_the_mean_seek_no_single_one(task):
+    asked = dataclasses.replace(task, queries=task.queries.take(np.arange(3)))
+
+    def of_pairs(some, pairs):
+        return dataclasses.replace(some, train=Pairs.of(np.array(pairs)))
+
+    assert seeks_one(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4)]))
+    assert not seeks_one(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2)]))
+    assert not seeks_one(of_pairs(task, [(0, 1)]))  # queries are documents
 
 
 @pytest.mark.parametrize("parts", [({"model": "bm25f"},), ({"model": "bm25f"}, {"model": "bm25"})])

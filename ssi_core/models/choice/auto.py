@@ -115,8 +115,8 @@ class Auto(Model):
         One-sided p (paired randomisation) below which a trained model is called better than the
         best untrained one.
     documented : mapping
-        Settings of a ``bilinear`` model that is always trained; where people type, its latent part
-        beside BM25F (``residual``). Empty: none.
+        Settings of a ``bilinear`` model that is always trained; where queries seek one document,
+        its latent part beside BM25F (``residual``). Empty: none.
     hard_share : list of float
         Shares of d- from the head of the diagonal's first order to try, beside none, where queries
         are not documents; 0: none.

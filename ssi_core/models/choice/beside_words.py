@@ -1,4 +1,4 @@
-"""The model of documented settings; where people type, the latent part beside an order of words."""
+"""The model of documented settings; where one document is sought, beside an order of words."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from ssi_core.types import Task
 ONE_BY_ONE: Settings = {"step": "triple"}
 SETTINGS: Settings = {"decays": 0, "rates": (0.03,), **ONE_BY_ONE}
 """What words lack is learned soon, at a low rate."""
+_SEVERAL = 2
+"""Relevant documents of a query, in the mean, from which on it looks for no single one."""
 
 
 def learn_documented(
@@ -35,7 +37,8 @@ def learn_documented(
 ) -> FittedModel:
     """Train the model of the documented settings; another process, or an earlier run, may.
 
-    Where people type and documents have fields, it is the latent part of such a model beside BM25F.
+    Where people type to find one document, and documents have fields, it is the latent part of such
+    a model beside BM25F.
 
     Parameters
     ----------
@@ -56,10 +59,19 @@ def learn_documented(
     of_shown = {"against": "shown", "stop_by": "rank_loss", **ONE_BY_ONE}
     changes = of_shown if task.train.weighing == "shown" else {}
     model = parse(Bilinear, {**settings, **changes})
-    if not isinstance(words.model, Bm25F) or task.same:
+    if not (isinstance(words.model, Bm25F) and seeks_one(task)):
         return model.learn(task, rng, of_its_own)
     residual = beside_words(words.model, model, task, halves.measure)
     return residual.beside(task, words, rng, of_its_own)
+
+
+def seeks_one(task: Task) -> bool:
+    """Tell whether queries look for one document each, as titles and words of links do.
+
+    Judged queries have many relevant documents, whose order BM25F knows less about.
+    """
+    queries = len(np.unique(task.train.rows[:, 0]))
+    return not task.same and len(task.train) < _SEVERAL * queries
 
 
 def beside_words(words: Model, latent: Model, task: Task, measure: Mean) -> Residual:

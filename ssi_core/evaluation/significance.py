@@ -144,8 +144,7 @@ def stratified_randomisation(
         d = 1/k sum_c 1/n_c sum_i (a_ci - b_ci),
 
     so that a collection counts the same with few and with many queries. The signs of queries are
-    flipped within each. What is tested is about these collections, not about another one:
-    `flows.reporting.pooling.random_effects` is.
+    flipped within each. What is tested is about these collections, not about another one.
 
     Parameters
     ----------

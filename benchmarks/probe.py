@@ -34,7 +34,7 @@ def _compiled(numbers: str, width: int) -> Any:
     if compiler is None:
         raise PeerMissing("cc, a compiler of C, is not installed")
     library = Path(_built.name, f"{numbers}-{width}.so")
-    how = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC", f"-DWIDTH={width}"]
+    how = ["-O3", "-march=native", "-shared", "-fPIC", f"-DWIDTH={width}"]
     subprocess.run([compiler, *how, *_NUMBERS[numbers], _SOURCE, "-o", library], check=True)
     function = ctypes.CDLL(str(library)).probe
     function.restype = None

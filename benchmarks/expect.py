@@ -32,7 +32,7 @@ from benchmarks.auto import UNTRAINED
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import beside_words, seeks_one
+from ssi_core.models.choice.beside_words import beside_words, is_known_item
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.training_part import share_of_pairs
@@ -68,7 +68,7 @@ def share_of(task: Task, pairs: int | None) -> Task:
 def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
     """Return the documented settings of a training on a task, or others."""
     documented = (ours or ssi.SSI()).ranker()
-    if FIELDS not in task.documents.views or not seeks_one(task):
+    if FIELDS not in task.documents.views or not is_known_item(task):
         return documented
     return beside_words(Bm25F.tuned(measure=MEASURE), documented, task, MEASURE)
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.blocks import sgd
-from benchmarks.probe import memory
+from benchmarks.probe import against, memory
 from benchmarks.sweep import ALL_VIOLATE, BATCHES, TRIPLES, ours, peers
 from benchmarks.timing import Contestant, PeerMissing, Row, peer, row, speeds
 from benchmarks.triples import WORDS, parameters, training_data
@@ -61,12 +61,8 @@ def _measured(words: int, dimensions: int, torch: Any) -> Iterator[Row]:
     for numbers in ("float32", "float16"):
         for step, called in _STEPS.items():
             what = f"+ I, {called}{words:,} words, N={dimensions}, {numbers}"
-            speed, unit = found[f"{step} {numbers}"], "triples/s"
-            if missing:
-                yield Row(f"{what} / probe", unit, floor=0.7, goal=0.8, note=missing)
-            else:
-                bound = found[f"probe {numbers}"]
-                yield row(f"{what} / probe", unit, speed, bound, floor=0.7, goal=0.8)
+            speed = found[f"{step} {numbers}"]
+            yield against(what, speed, found.get(f"probe {numbers}"), missing)
             if theirs:
                 yield _against(what, speed, {name: found[name] for name in theirs})
 

@@ -60,7 +60,7 @@ static void text(NUMBER *rows, const int32_t *words, int64_t n, floats *all, flo
 }
 
 void probe(NUMBER *U, NUMBER *V, const int64_t *start, const int32_t *words,
-           const int64_t *triples, int64_t n, float *sums, float factor) {
+           const int64_t *triples, float *sums, int64_t n, float factor) {
     floats *all = (floats *)sums;
     for (const int64_t *triple = triples; triple < triples + 3 * n; triple += 3) {
         for (int j = 0; j < PARTS; j++)

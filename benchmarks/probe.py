@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import Contestant, PeerMissing
+from benchmarks.timing import Contestant, PeerMissing, Row, row
 from benchmarks.triples import drawn
 from ssi_core.kernels.sparse import Csr, aligned_empty
 from ssi_core.kernels.training.structs import Data, Parameters
@@ -56,12 +56,11 @@ def probe(U: Any, V: Any, rows: Csr, triples: Any, factor: float = 0.0) -> Calla
     """
     function = _compiled(U.dtype.name, U.shape[1])
     start, sums = np.ascontiguousarray(rows.indptr, np.int64), aligned_empty(1, U.shape[1])
-    arrays = [U, V, start, rows.indices, triples]
+    arrays = U, V, start, rows.indices, triples, sums
     count, times = ctypes.c_int64(len(triples)), ctypes.c_float(factor)
 
     def run() -> Any:
-        places = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, sums)]
-        function(*places[:5], count, places[5], times)
+        function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays), count, times)
         return sums[0]
 
     return run
@@ -71,6 +70,14 @@ def memory(data: Data, p: Parameters, triples: int) -> Contestant:
     """Return the probe on triples that the sweep would draw."""
     some = np.array(drawn(data, triples, seed=1), np.int64)
     return Contestant(probe(p.U, p.V, data.queries, some), triples)
+
+
+def against(what: str, ours: list[float], bound: list[float] | None, note: str = "") -> Row:
+    """Ours against the probe; where it is missing, the note says why."""
+    name, unit, limits = f"{what} / probe", "triples/s", {"floor": 0.7, "goal": 0.8}
+    if bound is None:
+        return Row(name, unit, note=note, **limits)
+    return row(name, unit, ours, bound, note=note, **limits)
 
 
 def bytes_of_a_triple(p: Parameters, rows: Csr) -> float:

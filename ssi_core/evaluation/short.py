@@ -15,8 +15,8 @@ anchors are the wordings on it: those that tasks of such queries test, and that 
 short queries. Texts of documents keep their titles. A drawn word is there once, as one types it;
 the queries of a task of words weigh it as in the document. At most 10,000 of a kind are drawn: a
 mean has a standard error of .005 at most. Candidates are the documents of the pool, and those that
-are looked for. ``popular_at_10`` is the share of the ten first that is among
-the 1 % most linked (`popularity`).
+are looked for. ``popular_at_10`` is the share of the ten first that is among the 1 % most linked
+(`popularity`).
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ class _Case:
         return None
 
     def _scores(self, queries: Vectors, texts: Texts) -> Float64:
-        """Return the scores of some documents; where nothing is shared, they have no place."""
+        """Return the scores of some documents, -inf where nothing is shared."""
         vectors = self._searcher.embed(texts, "document")
         best = Ranked(texts.ids, texts.titles, vectors, exactly(vectors)).best(queries, len(texts))
         scores = np.full(len(texts), -np.inf)

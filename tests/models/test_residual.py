@@ -12,7 +12,7 @@ from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import learn_documented, seeks_one
+from ssi_core.models.choice.beside_words import learn_documented, is_known_item
 from ssi_core.models.combined import residual
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts
@@ -184,9 +184,9 @@ def test_queries_with_two_relevant_documents_in_the_mean_seek_no_single_one(task
     def of_pairs(some, pairs):
         return dataclasses.replace(some, train=Pairs.of(np.array(pairs)))
 
-    assert seeks_one(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4)]))
-    assert not seeks_one(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2)]))
-    assert not seeks_one(of_pairs(task, [(0, 1)]))  # queries are documents
+    assert is_known_item(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 4)]))
+    assert not is_known_item(of_pairs(asked, [(0, 1), (0, 2), (0, 3), (1, 2)]))
+    assert not is_known_item(of_pairs(task, [(0, 1)]))  # queries are documents
 
 
 @pytest.mark.parametrize("parts", [({"model": "bm25f"},), ({"model": "bm25f"}, {"model": "bm25"})])

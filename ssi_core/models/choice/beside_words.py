@@ -1,4 +1,4 @@
-"""The model of documented settings; where one document is sought, beside an order of words."""
+"""The model of documented settings; of known-item queries, beside an order of words."""
 
 from __future__ import annotations
 
@@ -59,17 +59,14 @@ def learn_documented(
     of_shown = {"against": "shown", "stop_by": "rank_loss", **ONE_BY_ONE}
     changes = of_shown if task.train.weighing == "shown" else {}
     model = parse(Bilinear, {**settings, **changes})
-    if not (isinstance(words.model, Bm25F) and seeks_one(task)):
+    if not (isinstance(words.model, Bm25F) and is_known_item(task)):
         return model.learn(task, rng, of_its_own)
     residual = beside_words(words.model, model, task, halves.measure)
     return residual.beside(task, words, rng, of_its_own)
 
 
-def seeks_one(task: Task) -> bool:
-    """Tell whether queries look for one document each, as titles and words of links do.
-
-    Judged queries have many relevant documents, whose order BM25F knows less about.
-    """
+def is_known_item(task: Task) -> bool:
+    """Tell whether queries look for one document each, as titles and words of links do."""
     queries = len(np.unique(task.train.rows[:, 0]))
     return not task.same and len(task.train) < _SEVERAL * queries
 

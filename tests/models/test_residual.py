@@ -12,7 +12,7 @@ from ssi_core.models.base import FitOptions, UnfitStart
 from ssi_core.models.bilinear.bilinear import Bilinear
 from ssi_core.models.bm25 import Bm25
 from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import learn_documented, is_known_item
+from ssi_core.models.choice.beside_words import is_known_item, learn_documented
 from ssi_core.models.combined import residual
 from ssi_core.models.combined.mixture import Mixture
 from ssi_core.models.combined.parts import fitted_parts

@@ -5,7 +5,7 @@ Identifiers are strings outside and row numbers (int32) inside. Fractions are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -76,6 +76,19 @@ class Refused(RuntimeError):
         super().__init__(_bounded(message))
 
 
+OF_DOCUMENTS = ("fields", "phrases")
+"""Views that only documents have. They follow from the fields of a task: nobody asks for them."""
+
+
+def requestable(names: Iterable[str]) -> list[str]:
+    """Return the sorted names of views that a user can ask for.
+
+    >>> requestable(["raw", "phrases", "counts", "fields"])
+    ['counts', 'raw']
+    """
+    return sorted({*names} - {*OF_DOCUMENTS})
+
+
 class View(Protocol):
     """A fitted transform from texts to a `TextMatrix`; saved in the task and in each model.
 
@@ -144,7 +157,7 @@ class Texts:
             known = sorted(self.matrices)
             raise BadInput(
                 f"view={view!r} is not in this task; it has: {', '.join(known)}. Make a task that "
-                f"has it: {typed_call('data features', views=[*known, view])}"
+                f"has it: {typed_call('data features', views=requestable([*known, view]))}"
             )
         return self.matrices[view]
 

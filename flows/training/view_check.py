@@ -10,7 +10,7 @@ from ssi_core.command.fields import parameters
 from ssi_core.experiment import Row, Table
 from ssi_core.tasks.settings import FeaturesSettings
 from ssi_core.tasks.spec import TaskSpec
-from ssi_core.types import BadInput, Task
+from ssi_core.types import BadInput, Task, requestable
 
 
 def require_views(table: Table, row: Row, task: Task) -> None:
@@ -24,7 +24,7 @@ def require_views(table: Table, row: Row, task: Task) -> None:
     views_known = set(task.documents.views)
     if not (lacking := sorted(row.ranker().views() - views_known)) or task.path is None:
         return
-    views = sorted(views_known | set(table.views(row.task)))
+    views = requestable(views_known | set(table.views(row.task)))
     raise BadInput(
         f"task {task.path}: it has no view {', '.join(lacking)}, which row {row.label!r} reads; it "
         f"has {', '.join(sorted(views_known))}. Make a task of the same texts that has all: "

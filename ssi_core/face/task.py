@@ -33,7 +33,7 @@ from ssi_core.tasks.kinds import (
 from ssi_core.tasks.spec import spec_of
 from ssi_core.tasks.task import open_task
 from ssi_core.text.fields import FIELDS, TEXT
-from ssi_core.types import BadInput
+from ssi_core.types import BadInput, requestable
 from ssi_core.views.hashing import parse_view
 from ssi_core.views.names import COUNTS
 
@@ -287,8 +287,10 @@ def require_views(task: Task, views: set[str], model: str) -> None:
     if lacking := sorted(views - views_known):
         for name in lacking:
             parse_view(name)
-        every = sorted(views_known | views)
+        every = requestable(views_known | views)
+        relevant = task.artefact.configuration["relevant"]
+        made = typed_call("data features", relevant=relevant, views=every)
         raise BadInput(
             f"task {task.path}: it has no view {', '.join(lacking)}, which {model} reads. Make it "
-            f"with these: {typed_call('data features', views=every)}"
+            f"with these: {made}"
         )

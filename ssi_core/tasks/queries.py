@@ -14,11 +14,10 @@ from scipy import sparse
 
 from ssi_core import files
 from ssi_core.arrays import load_csr, save_csr
-from ssi_core.types import TextMatrix, Texts, View
+from ssi_core.types import OF_DOCUMENTS, TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.hashing import parse_view
-from ssi_core.views.names import OF_DOCUMENTS
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.rewriting import load_view as load_rewritten
 from ssi_core.views.statistics import Statistics

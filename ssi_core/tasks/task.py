@@ -26,11 +26,11 @@ from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import SPLITS, TEST, TRAIN, VALID
 from ssi_core.tasks.training_part import without_test
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
-from ssi_core.types import Int32, Pairs, Task, Texts, View
+from ssi_core.types import OF_DOCUMENTS, Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.hashing import Hashing, load_view, parse_view
-from ssi_core.views.names import OF_DOCUMENTS, PHRASES
+from ssi_core.views.names import PHRASES
 from ssi_core.views.rewriting import Rewriting
 from ssi_core.views.text_view import TextView
 from ssi_core.views.text_view import load_view as load_text_view

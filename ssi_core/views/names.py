@@ -1,5 +1,7 @@
 """Names of views that others ask for."""
 
+from ssi_core.types import OF_DOCUMENTS
+
 COUNTS = "counts"
 """The weighting that is none: how often a word occurs, no idf, rows as they are."""
 
@@ -9,13 +11,7 @@ BM25 = "bm25"
 LM = "lm"
 """The same with the weights of a language model (`views.lm`)."""
 
-FIELDS = "fields"
+FIELDS, PHRASES = OF_DOCUMENTS
 """The weighting that is none, and has columns of their own for each short field (`views.fields`);
-only documents have it."""
-
-PHRASES = "phrases"
-"""Words that stand near each other in the title or in a heading (`views.phrases`); only documents
-have it, where they are no queries."""
-
-OF_DOCUMENTS = (FIELDS, PHRASES)
-"""Views that only documents have."""
+and words that stand near each other in the title or in a heading (`views.phrases`), where documents
+are no queries."""

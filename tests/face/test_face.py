@@ -74,6 +74,21 @@ def test_a_task_of_fields_hides_what_a_search_should_find(docs):
     assert not ssi.Task.of(docs, fields=["text"]).hides
 
 
+def test_the_remedy_for_a_lacking_view_makes_the_task_with_it():
+    texts = [{"title": f"{text[:9]} {n % 7}", "text": text} for n, text in enumerate(topical()[0])]
+    docs = ssi.read(texts)
+    task = ssi.Task.of(docs, relevant="self")
+    assert {"fields", "phrases"} < {*task.data.documents.views}
+    with pytest.raises(ssi.BadInput, match="it has no view raw:7") as refused:
+        ssi.Ranker("tfidf", view="raw:7").fit(task)
+    remedy = str(refused.value).partition("with these: ")[2]
+    again = eval(remedy, {"ssi": ssi, "docs": docs})
+    assert {*again.data.documents.views} == {*task.data.documents.views, "raw:7"}
+    with pytest.raises(ssi.BadInput, match="is not in this task") as refused:
+        task.data.documents.matrix("raw:7")
+    assert str(refused.value).endswith(remedy.replace("relevant='self', ", ""))
+
+
 def test_settings_of_a_task_reach_it(docs):
     made = {"queries": "words:5", "split": "documents", "words": 100}
     short = ssi.Task.of(docs, views=["raw-sublinear"], **made)

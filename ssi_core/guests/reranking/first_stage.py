@@ -24,7 +24,16 @@ from ssi_core.scoring.inner import best_documents
 from ssi_core.scoring.scorer import scores_of_parts
 from ssi_core.scoring.two_stage import features, starts
 from ssi_core.scoring.vectors import Inner, Several, first_part
-from ssi_core.types import BadInput, Int32, Progress, Task, TextMatrix, Texts, View
+from ssi_core.types import (
+    BadInput,
+    Int32,
+    Progress,
+    Task,
+    TextMatrix,
+    Texts,
+    View,
+    requestable,
+)
 from ssi_core.views.names import COUNTS
 
 UNLEARNT = frozenset({"tfidf", "bm25", "language_model"})
@@ -244,7 +253,7 @@ def _require(task: Task, models: Sequence[Model]) -> None:
     for model in models:
         lacking = sorted(model.views() - set(task.documents.views))
         if lacking:
-            every = ",".join(sorted({*task.documents.views, *lacking}))
+            every = ",".join(requestable({*task.documents.views, *lacking}))
             raise BadInput(
                 f"task {task.path}: it has no view {', '.join(lacking)}, which {model.name} reads. "
                 f"Make it with them: ssi data features --views {every}"

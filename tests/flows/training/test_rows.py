@@ -134,15 +134,17 @@ def test_the_models_of_all_folds_are_kept_and_rank_the_queries_that_they_test(tm
 @pytest.mark.usefixtures("mlflow_root")
 def test_a_view_that_a_task_lacks_is_answered_by_the_command_that_makes_it(tmp_path, capsys):
     corpus = write_collection(tmp_path / "corpus")
-    build_task(corpus, tmp_path / "task", relevant="judgement", words="all", views=["raw"], pool=7)
+    asked = {"relevant": "judgement", "fields": ["text", "title"], "words": "all", "pool": 7}
+    build_task(corpus, tmp_path / "task", views=["raw"], **asked)
     (tmp_path / "judged.toml").write_text(TABLE + 'view = "sublinear:9"')
     how = ["lab", "train", str(tmp_path / "judged.toml"), "--row", "TF-IDF", "--task"]
     assert ssi(cli, [*how, str(tmp_path / "task")]) == 3
     said = " ".join(capsys.readouterr().err.split())
-    assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts, raw." in said
+    assert "it has no view sublinear:9, which row 'TF-IDF' reads; it has counts" in said
+    assert ", fields, phrases, raw. Make a task" in said
     command = (
         "ssi data features COLLECTION --views counts,raw,sublinear:9 --out task-views "
-        "--relevant judgement --words all --pool 7"
+        "--relevant judgement --words all --fields text,title --pool 7"
     )
     assert said.endswith(command)
     words = [str(corpus) if word == "COLLECTION" else word for word in command.split()[1:]]

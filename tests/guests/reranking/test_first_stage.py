@@ -126,6 +126,18 @@ def test_models_that_cannot_be_used_are_named(judged, models, message):
         first_stage_folds(judged, models_named(models))
 
 
+def test_views_that_follow_from_the_fields_are_not_to_be_asked_for(tmp_path):
+    fields = ["text", "title"]
+    write_collection(tmp_path / "collection")
+    made = tmp_path / "task"
+    build_task(tmp_path / "collection", made, relevant="judgement", fields=fields)
+    with pytest.raises(BadInput, match=r"--views \S+$") as refused:
+        first_stage_folds(open_task(made), models_named(["auto"]))
+    views = str(refused.value).rpartition(" ")[2].split(",")
+    assert "counts" in views
+    assert not {"fields", "phrases"} & {*views}
+
+
 def test_the_feature_of_a_ranker_must_be_there(judged):
     features = features_of(judged.folds[0], "train", fitted(judged.folds[0], "bm25"), depth=5)
     with pytest.raises(BadInput, match="Did you mean 'bm25'"):

@@ -31,13 +31,11 @@ import ssi_core as ssi
 from benchmarks.auto import UNTRAINED
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
-from ssi_core.models.bm25f import Bm25F
-from ssi_core.models.choice.beside_words import beside_words, is_known_item
+from ssi_core.models.choice.beside_words import documented
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.types import Task
-from ssi_core.views.names import FIELDS
 
 MEASURE = "map"
 _FEWEST = 30
@@ -67,10 +65,7 @@ def share_of(task: Task, pairs: int | None) -> Task:
 
 def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
     """Return the documented settings of a training on a task, or others."""
-    documented = (ours or ssi.SSI()).ranker()
-    if FIELDS not in task.documents.views or not is_known_item(task):
-        return documented
-    return beside_words(Bm25F.tuned(measure=MEASURE), documented, task, MEASURE)
+    return documented(task, (ours or ssi.SSI()).ranker(), MEASURE)
 
 
 def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:

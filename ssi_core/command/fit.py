@@ -109,7 +109,7 @@ class FitSettings:
     auto: bool = option(
         True,
         "Choose the settings, and whether to learn at all, on validation; or take the documented "
-        "settings. [default: --auto]",
+        "settings, beside BM25F where people type. [default: --auto]",
         flag="--auto/--defaults",
     )
     budget: int | None = option(

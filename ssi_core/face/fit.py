@@ -38,6 +38,7 @@ from ssi_core.face.task import Task
 from ssi_core.garbage import Garbage
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
+from ssi_core.models.choice.beside_words import documented
 from ssi_core.remedies import typed
 from ssi_core.resources import limited
 from ssi_core.strict import instead, nearest
@@ -111,7 +112,7 @@ def fit(
         queries in folds, which have no validation of their own.
     auto : bool, optional
         Choose on validation whether to learn, and how, as ``SSI(auto=True)`` does; else `SSI` has
-        its documented settings.
+        its documented settings, and stands beside BM25F where queries look for one document each.
     budget : int, optional
         Triples at most, of all trainings together; by default that of `SSI`.
     measure : str, optional
@@ -209,9 +210,10 @@ class _How:
 
 def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     """Fit a model on a task, and compare it."""
-    model = SSI(auto=how.auto, measure=how.measure, random_state=how.random_state)
+    ours = SSI(auto=how.auto, measure=how.measure, random_state=how.random_state)
     if how.budget is not None:
-        model.set_params(budget=how.budget)
+        ours.set_params(budget=how.budget)
+    model = ours if how.auto else _documented(task, ours)
     with how.clock.stage("fit"):
         fit_once(model, task, threads=how.threads)
         if len(task.divisions) > 1:
@@ -228,7 +230,17 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     return Fit(task, model, comparison, label, documents, how.clock.seconds)
 
 
-def _of_all_queries(model: SSI, task: Task, threads: int) -> FittedModel:
+def _documented(task: Task, ours: SSI) -> Estimator:
+    """Return the model of documented settings, which may stand beside BM25F."""
+    measure: Any = ours.measure
+    ranker = ours.ranker()
+    model = documented(task.divisions[0], ranker, measure)
+    if model is ranker:
+        return ours
+    return Ranker(model.name, random_state=ours.random_state, **vars(model))
+
+
+def _of_all_queries(model: Estimator, task: Task, threads: int) -> FittedModel:
     """Fit a model once more, on the judged queries of all folds but those that validate."""
     first = task.divisions[0]
     every = replace(first, train=joined(first.train, first.test), test=first.valid)

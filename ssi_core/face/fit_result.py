@@ -19,6 +19,7 @@ from ssi_core.face.index import Index
 from ssi_core.face.models import SSI, Ranker
 from ssi_core.face.show import WIDTH
 from ssi_core.face.task import LATENT, Task
+from ssi_core.models.bm25f import Bm25F
 from ssi_core.models.choice.untrained import learns
 from ssi_core.tasks import kinds
 
@@ -64,13 +65,13 @@ class Fit:
     @property
     def choices(self) -> list[str]:
         """Return what was chosen, in words: once for each fold."""
-        otherwise = self.label if self._is_plain else repr(self.model)
+        otherwise = repr(self.model) if isinstance(self.model, SSI) else self.label
         return [one.facts.get("choice", otherwise) for one in self.model.folds_]
 
     @property
     def _is_plain(self) -> bool:
         """Tell whether nothing said what people ask for, so that no choice was made."""
-        return not isinstance(self.model, SSI)
+        return isinstance(self.model.ranker(), Bm25F)
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -108,14 +108,20 @@ def test_titles_decide_whether_stems_are_read(ends, language, stems):
 
 
 @pytest.mark.trains
-def test_titles_that_were_hidden_in_training_count_in_a_search():
+def test_titles_that_were_hidden_in_training_count_in_a_search(tmp_path):
     docs = ssi.read({"title": [word(n) for n in range(N)], "text": [
         f"{word(n)} {word(n + 1)} {word(n + 1)} {word(n + 2)}" for n in range(N)
     ]})  # fmt: skip
     task = ssi.Task.of(docs, "self")
     assert task.counts["documents_with"]["title"] == 0
     note = "Words that stand in titles alone are not among them"
-    assert note in ssi.fit(docs, ask="titles", auto=False, budget=500).words
+    fitted = ssi.fit(docs, ask="titles", auto=False, budget=500)
+    assert note in fitted.words
+    # The documented settings stand beside BM25F where people type; it is written, and read again.
+    assert (fitted.label, fitted.model.fitted_.model.name) == ("BM25F + SSI", "mixture")
+    assert fitted.reason == "Settings: BM25F + SSI, the documented defaults."
+    fitted.save(tmp_path / "model")
+    assert ssi.load(tmp_path / "model").fitted_.model == fitted.model.fitted_.model
     hits = ssi.Ranker("bm25f").fit(task).index(docs).search([word(n) for n in range(9, 20)], 3)
     assert [one.hits[0].title for one in hits] == [word(n) for n in range(9, 20)]
     scores = np.array([[hit.score for hit in one.hits[:2]] for one in hits])

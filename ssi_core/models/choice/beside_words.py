@@ -20,6 +20,7 @@ from ssi_core.models.combined.residual import Residual
 from ssi_core.selection.star import Settings
 from ssi_core.selection.validation_halves import ValidationHalves
 from ssi_core.types import Task
+from ssi_core.views.names import FIELDS
 
 ONE_BY_ONE: Settings = {"step": "triple"}
 SETTINGS: Settings = {"decays": 0, "rates": (0.03,), **ONE_BY_ONE}
@@ -63,6 +64,13 @@ def learn_documented(
         return model.learn(task, rng, of_its_own)
     residual = beside_words(words.model, model, task, halves.measure)
     return residual.beside(task, words, rng, of_its_own)
+
+
+def documented(task: Task, latent: Model, measure: Mean) -> Model:
+    """Return the model of documented settings for a task whose best order of words is not known."""
+    if FIELDS not in task.documents.views or not is_known_item(task):
+        return latent
+    return beside_words(Bm25F.tuned(measure=measure), latent, task, measure)
 
 
 def is_known_item(task: Task) -> bool:

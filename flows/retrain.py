@@ -278,10 +278,9 @@ def _record(
 
 def _finish_last(decided: list[decisions.Retraining], name: str) -> None:
     """Carry out the last decision, if the process that made it was killed before it could."""
-    for retraining in decided[:1]:
-        # If the champion is another one by now, somebody has decided otherwise.
-        if (registry.champion(name) or "") == retraining.champion:
-            _carry_out(retraining, name)
+    # If the champion is another one by now, somebody has decided otherwise.
+    if decided and (registry.champion(name) or "") == decided[0].champion:
+        _carry_out(decided[0], name)
 
 
 def _carry_out(retraining: decisions.Retraining, name: str) -> None:

@@ -320,7 +320,7 @@ class Estimator:
 
 
 def _validated(name: str, value: float) -> tuple[str, float]:
-    """Return the title and the mean of a measure; ``val/map_error`` is what MAP misses to 1."""
+    """Return the title and the mean of a measure; ``val/map_error`` is 1 - MAP."""
     from ssi_core.evaluation.measures import TITLES
 
     measure = name.removeprefix("val/")

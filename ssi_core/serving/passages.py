@@ -101,8 +101,9 @@ class Passages:
         packed = self._packed[self._starts[row] : self._starts[row + 1]]
         raw, rest = self._unpacked(row, packed.tobytes())
         url, _, document = raw.partition("\n")
-        of = fields.split(document)
-        return Passage(url or None, of["text"], of["title"], of["headings"], of["anchors"]), rest
+        texts = fields.split(document)
+        shown = (texts[name] for name in ("text", "title", "headings", "anchors"))
+        return Passage(url or None, *shown), rest
 
     def _unpacked(self, row: int, packed: bytes) -> tuple[str, bytes]:
         """Return a text, and what is packed behind it."""

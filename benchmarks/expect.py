@@ -1,17 +1,18 @@
 """What is gained by learning: documented settings beside the strongest model that learns nothing.
 
     python -m benchmarks.expect LABEL=DATA:KIND ... [--pairs 60 600] --out expect.json
-    python -m benchmarks.expect --lines docs/results/auto.json --out docs/results/expect.json
+    python -m benchmarks.expect --lines docs/results/goals.json --out docs/results/expect.json
 
 DATA is what `ssi.read` takes, KIND a kind of query (``link``, ``anchors``, ``titles``,
-``judgement``). Each task is measured on its test side, with all of its training pairs and with
-shares of them; validation has that share, too. The strongest model that learns nothing is chosen on
-validation. What learns is `SSI()` where documents are queries; where people type, it is the latent
-part beside BM25F (`Residual`), with the same settings. ``docs/expect.md`` shows the table.
+``judgement``). Each task is measured on its test side, of judged queries in all folds, with all of
+its training pairs or with shares of them; validation has that share, too. The strongest model that
+learns nothing is chosen on validation. What learns is `SSI()`; where queries look for one document
+each, it is the latent part beside BM25F (`Residual`), with the same settings. ``docs/expect.md``
+shows the table.
 
-With ``--lines`` nothing is measured: the gains in the file, and those of `auto` in a file of
-`benchmarks.auto`, give the lines of `selection.expectation.PRIORS`, and for each collection what
-the lines of all others say of it.
+With ``--lines`` nothing is measured: the gains in a file of `benchmarks.goals`, which has whole
+tasks with three seeds, and those of parts in the file give the lines of
+`selection.expectation.PRIORS`, and for each collection what the lines of all others say of it.
 """
 
 from __future__ import annotations
@@ -20,27 +21,29 @@ import argparse
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 import ssi_core as ssi
-from benchmarks.auto import UNTRAINED
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
-from ssi_core.models.choice.beside_words import documented
+from ssi_core.models.choice.beside_words import documented, is_known_item
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.tasks.kinds import fields_of
+from ssi_core.tasks.split import hash_titles
 from ssi_core.tasks.training_part import share_of_pairs
 from ssi_core.types import Task
 
 MEASURE = "map"
 _FEWEST = 30
 """Pairs of validation at least, where there are as many."""
-_KINDS = {"link": "documents", "anchors": "queries", "titles": "queries", "judgement": "queries"}
+_JUDGED = {"relevant": "click", "ranked": "judged"}
 
 
 class Gain(NamedTuple):
@@ -54,13 +57,22 @@ class Gain(NamedTuple):
 
 
 def share_of(task: Task, pairs: int | None) -> Task:
-    """Return a task with about so many training pairs, and that share of its validation pairs."""
+    """Return a task with about so many training pairs, and that share of its validation pairs.
+
+    Queries that look for no single document keep all that are relevant to them.
+    """
     if pairs is None:
         return task
+    part_of = share_of_pairs if task.same or is_known_item(task) else _share_of_queries
     share = pairs / len(task.train)
     held = min(1.0, max(share, _FEWEST / len(task.valid)))
-    valid = share_of_pairs(replace(task, train=task.valid), held).train
-    return replace(share_of_pairs(task, share), valid=valid)
+    valid = part_of(replace(task, train=task.valid), held).train
+    return replace(part_of(task, share), valid=valid)
+
+
+def _share_of_queries(task: Task, share: float) -> Task:
+    hashes = hash_titles(task.queries.ids.cast(pl.String), 0, b"share query", "queries")
+    return replace(task, train=task.train.take(hashes[task.train.rows[:, 0]] * 2.0**-64 < share))
 
 
 def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
@@ -68,30 +80,47 @@ def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
     return documented(task, (ours or ssi.SSI()).ranker(), MEASURE)
 
 
-def measured(label: str, kind: str, task: Task, seed: int) -> dict[str, Any]:
-    """Return what both reach on the test side, query by query, and what they take."""
+def folds_of(data: str, kind: str) -> list[Task]:
+    """Return the divisions of the tasks of a kind, of one collection or, after commas, several."""
+    asked: Any = _JUDGED if kind == "click+judged" else fields_of(kind)
+    tasks = [ssi.Task.of(ssi.read(one), **asked) for one in data.split(",")]
+    return [division for task in tasks for division in task.divisions]
+
+
+def pairs_of(folds: Sequence[Task]) -> int:
+    """Return the number of training pairs, the mean of the folds."""
+    return round(np.mean([len(fold.train) for fold in folds]))
+
+
+def measured(label: str, kind: str, folds: Sequence[Task], seed: int) -> dict[str, Any]:
+    """Return what both reach on the test sides, query by query, and what a fold takes."""
     values, seconds, names = [], [], []
-    for model in (Untrained(measure=MEASURE), model_of(task)):
-        begun = time.process_time()
-        fit = model.fit(task, np.random.default_rng([seed]))
-        seconds.append(round(time.process_time() - begun, 1))
-        values.append(evaluate(fit, task, queries=10_000, tuples=0).per_query[MEASURE].to_numpy())
-        names.append(title(fit.model))
+    for learns in (False, True):
+        of_folds, chosen, spent = [], Counter[str](), 0.0
+        for fold in folds:
+            model = model_of(fold) if learns else Untrained(measure=MEASURE)
+            begun = time.process_time()
+            fit = model.fit(fold, np.random.default_rng([seed]))
+            spent += time.process_time() - begun
+            report = evaluate(fit, fold, queries=10_000, tuples=0)
+            of_folds.append(report.per_query[MEASURE].to_numpy())
+            chosen[title(fit.model)] += 1
+        seconds.append(round(spent / len(folds), 1))
+        values.append(np.concatenate(of_folds))
+        names.append(chosen.most_common(1)[0][0])
     gain = values[1] - values[0]
     mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
     return {
         "set": label,
         "kind": kind,
-        "pairs": len(task.train),
-        "valid_pairs": len(task.valid),
+        "pairs": pairs_of(folds),
+        "valid_pairs": round(np.mean([len(fold.valid) for fold in folds])),
         "test_queries": len(gain),
         "seed": seed,
         "untrained": {"model": names[0], "mean": float(values[0].mean())},
         "trained": {"model": names[1], "mean": float(values[1].mean())},
         "gain": mean,
         "se": error,
-        "low": mean - 1.96 * error,
-        "high": mean + 1.96 * error,
         "cpu_seconds": seconds,
     }
 
@@ -100,6 +129,7 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield lines of Markdown, by kind and number of pairs."""
     for row in sorted(results, key=lambda one: (one["kind"], one["pairs"], one["set"])):
         before, after = row["untrained"], row["trained"]
+        low, high = (row["gain"] + sign * 1.96 * row["se"] for sign in (-1, 1))
         cells = [
             row["kind"],
             f"{row['pairs']:,}",
@@ -107,29 +137,32 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{row['test_queries']:,}",
             f"{before['model']} {before['mean']:.3f}",
             f"{after['model']} {after['mean']:.3f}",
-            f"{row['gain']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})",
+            f"{row['gain']:+.3f} ({low:+.3f} to {high:+.3f})",
             f"{row['cpu_seconds'][1]:.0f}",
         ]
         yield f"| {' | '.join(cells)} |"
 
 
-def gains(ours: Path, of_auto: Path) -> list[Gain]:
-    """Return the gains of both files."""
-    rows = [
-        Gain(_collection(one["set"]), _KINDS[one["kind"]], one["pairs"], one["gain"], one["se"])
-        for one in json.loads(ours.read_text())["results"]
+def of_both(ours: Path, of_goals: Path) -> list[dict[str, Any]]:
+    """Return the results of a file of `benchmarks.goals`, and those of parts in ours."""
+    results = []
+    for one in json.loads(of_goals.read_text())["results"]:
+        least, documented = (one["rows"][row] for row in ("learns nothing", "SSI()"))
+        gain = {"gain": one["differences"][0]["mean"], "se": one["differences"][0]["se"]}
+        cost = {"cpu_seconds": [row["cpu_seconds"] for row in (least, documented)]}
+        results.append({**one, "untrained": least, "trained": documented, **gain, **cost})
+    known = {(one["set"], one["kind"], one["pairs"]) for one in results}
+    parts = json.loads(ours.read_text())["results"]
+    return results + [one for one in parts if (one["set"], one["kind"], one["pairs"]) not in known]
+
+
+def gains(results: Sequence[Mapping[str, Any]]) -> list[Gain]:
+    """Return the gains of results."""
+    kinds = ("documents" if one["kind"] == "link" else "queries" for one in results)
+    return [
+        Gain(one["set"], kind, one["pairs"], one["gain"], one["se"])
+        for one, kind in zip(results, kinds, strict=True)
     ]
-    for one in json.loads(of_auto.read_text())["sets"]:
-        others = [row for row in one["rows"] if row["row"] in UNTRAINED]
-        if not others or "mates" in one["set"]:
-            continue
-        best = max(others, key=lambda row: row["measures"][one["measure"]]["mean"])
-        # The limit is the end of a one-sided interval of 95 %.
-        error = max(1e-3, (best["difference"] + best["limit"]) / 1.645)
-        kind = "documents" if one["set"].endswith(" links") else "queries"
-        name = _collection(one["set"])
-        rows.append(Gain(name, kind, one["pairs"], best["difference"], error))
-    return rows
 
 
 def line(rows: Sequence[Gain]) -> tuple[float, float]:
@@ -175,32 +208,28 @@ def lines(rows: Sequence[Gain]) -> Iterator[str]:
         yield from said
 
 
-def _collection(label: str) -> str:
-    return label.replace(",", "").split()[0]
-
-
 def main() -> None:
     """Measure what the file lacks, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.expect", description=__doc__)
     parser.add_argument("tasks", nargs="*", metavar="LABEL=DATA:KIND")
-    parser.add_argument("--lines", type=Path, metavar="AUTO")
+    parser.add_argument("--lines", type=Path, metavar="GOALS")
     parser.add_argument("--pairs", type=int, nargs="*", default=[])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     if given.lines is not None:
-        print(*lines(gains(given.out, given.lines)), sep="\n")
+        both = of_both(given.out, given.lines)
+        print(*table(both), "", *lines(gains(both)), sep="\n")
         return
     results = json.loads(given.out.read_text())["results"] if given.out.exists() else []
     known = {(one["set"], one["kind"], one["pairs"], one["seed"]) for one in results}
     for label, place in (one.split("=", 1) for one in given.tasks):
         data, kind = place.rsplit(":", 1)
-        task = ssi.Task.of(ssi.read(data), **fields_of(kind))
-        whole = task.divisions[0]
-        for pairs in [*(n for n in given.pairs if n < len(whole.train)), None]:
-            part = share_of(whole, pairs)
-            if (label, kind, len(part.train), given.seed) not in known:
-                results.append(measured(label, kind, part, given.seed))
+        whole = folds_of(data, kind)
+        for pairs in given.pairs or [None]:
+            folds = [share_of(fold, pairs) for fold in whole]
+            if (label, kind, pairs_of(folds), given.seed) not in known:
+                results.append(measured(label, kind, folds, given.seed))
                 write_result(given.out, {"comparison": "expect", "results": results})
                 print(results[-1], flush=True)
     print(*table(results), sep="\n")

@@ -30,7 +30,6 @@ from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
 from ssi_core.files import write_result
 from ssi_core.models.choice.untrained import Untrained, title
-from ssi_core.tasks.kinds import fields_of
 from ssi_core.types import Task
 
 MEASURE = "map"
@@ -41,7 +40,6 @@ COMPARED = (
     ("auto", "SSI()"),
     ("SSI()", "SSI(lsi_weight=0)"),
 )
-_JUDGED: Any = {"relevant": "click", "ranked": "judged"}
 _LEVEL = 0.05
 
 
@@ -80,7 +78,7 @@ def measured(label: str, kind: str, folds: Sequence[Task], seeds: int) -> dict[s
     return {
         "set": label,
         "kind": kind,
-        "pairs": round(np.mean([len(fold.train) for fold in folds])),
+        "pairs": expect.pairs_of(folds),
         "valid_pairs": round(np.mean([len(fold.valid) for fold in folds])),
         "folds": len(folds),
         "test_queries": len(values[ROWS[0]]),
@@ -176,12 +174,10 @@ def main() -> None:
     known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     for label, place in (one.split("=", 1) for one in given.tasks):
         data, kind = place.rsplit(":", 1)
-        asked = _JUDGED if kind == "click+judged" else fields_of(kind)
-        tasks = [ssi.Task.of(ssi.read(one), **asked) for one in data.split(",")]
-        whole = [division for task in tasks for division in task.divisions]
+        whole = expect.folds_of(data, kind)
         for pairs in [*(n for n in given.pairs if n < len(whole[0].train)), None]:
             folds = [expect.share_of(division, pairs) for division in whole]
-            if (label, kind, round(np.mean([len(fold.train) for fold in folds]))) not in known:
+            if (label, kind, expect.pairs_of(folds)) not in known:
                 results.append(measured(label, kind, folds, given.seeds))
                 found = {"results": results, "compared": compared(results)}
                 write_result(given.out, {"comparison": "goals", **found})

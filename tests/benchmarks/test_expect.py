@@ -2,17 +2,43 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks import expect
 from ssi_core.selection.expectation import PRIORS
+from ssi_core.tasks.build import build_task
+from ssi_core.tasks.task import open_task
+from tests.corpora import topical, write_collection, write_corpus
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 
 
 def test_the_priors_are_the_lines_of_the_results():
-    rows = expect.gains(RESULTS / "expect.json", RESULTS / "auto.json")
+    rows = expect.gains(expect.of_both(RESULTS / "expect.json", RESULTS / "goals.json"))
     lines = dict(line.split(": ") for line in expect.lines(rows) if not line.startswith(" "))
     assert lines == {
         kind: f"at 1,000 {line.at_thousand:.3f}, tenfold {line.per_tenfold:.3f}, "
         f"spread {line.spread:.3f}"
         for kind, line in PRIORS.items()
     }
+
+
+def test_judged_queries_keep_all_that_is_relevant_to_them_in_a_part(tmp_path):
+    write_collection(tmp_path / "judged")
+    build_task(tmp_path / "judged", tmp_path / "task", relevant="judgement")
+    whole = open_task(tmp_path / "task").folds[0]
+    part = expect.share_of(whole, 30)
+    known, kept = (
+        dict(zip(*np.unique(one.train.rows[:, 0], return_counts=True), strict=True))
+        for one in (whole, part)
+    )
+    assert 1 < len(kept) < len(known)
+    assert kept.items() < known.items()
+
+
+def test_pairs_of_links_are_drawn_by_themselves(tmp_path):
+    write_corpus(tmp_path / "corpus", *topical())
+    build_task(tmp_path / "corpus", tmp_path / "task")
+    whole = open_task(tmp_path / "task")
+    part = expect.share_of(whole, len(whole.train) // 2)
+    assert len({*part.train.rows[:, 0]}) > 0.6 * len({*whole.train.rows[:, 0]})

@@ -10,9 +10,9 @@ learns nothing is chosen on validation. What learns is `SSI()`; where queries lo
 each, it is the latent part beside BM25F (`Residual`), with the same settings. ``docs/expect.md``
 shows the table.
 
-With ``--lines`` nothing is measured: the gains in a file of `benchmarks.goals`, which has whole
-tasks with three seeds, and those of parts in the file give the lines of
-`selection.expectation.PRIORS`, and for each collection what the lines of all others say of it.
+With ``--lines`` nothing is measured: the gains of whole tasks, taken over from a file of
+`benchmarks.goals`, and those of parts give the lines of `selection.expectation.PRIORS`, and for
+each collection what the lines of all others say of it.
 """
 
 from __future__ import annotations
@@ -92,22 +92,22 @@ def pairs_of(folds: Sequence[Task]) -> int:
     return round(np.mean([len(fold.train) for fold in folds]))
 
 
-def measured(label: str, kind: str, folds: Sequence[Task], seed: int) -> dict[str, Any]:
+def measured(label: str, kind: str, folds: Sequence[Task]) -> dict[str, Any]:
     """Return what both reach on the test sides, query by query, and what a fold takes."""
-    values, seconds, names = [], [], []
+    values, seconds, found = [], [], []
     for learns in (False, True):
         of_folds, chosen, spent = [], Counter[str](), 0.0
         for fold in folds:
             model = model_of(fold) if learns else Untrained(measure=MEASURE)
             begun = time.process_time()
-            fit = model.fit(fold, np.random.default_rng([seed]))
+            fit = model.fit(fold, np.random.default_rng([0]))
             spent += time.process_time() - begun
             report = evaluate(fit, fold, queries=10_000, tuples=0)
             of_folds.append(report.per_query[MEASURE].to_numpy())
             chosen[title(fit.model)] += 1
         seconds.append(round(spent / len(folds), 1))
         values.append(np.concatenate(of_folds))
-        names.append(chosen.most_common(1)[0][0])
+        found.append({"model": chosen.most_common(1)[0][0], "mean": float(values[-1].mean())})
     gain = values[1] - values[0]
     mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
     return {
@@ -116,11 +116,8 @@ def measured(label: str, kind: str, folds: Sequence[Task], seed: int) -> dict[st
         "pairs": pairs_of(folds),
         "valid_pairs": round(np.mean([len(fold.valid) for fold in folds])),
         "test_queries": len(gain),
-        "seed": seed,
-        "untrained": {"model": names[0], "mean": float(values[0].mean())},
-        "trained": {"model": names[1], "mean": float(values[1].mean())},
-        "gain": mean,
-        "se": error,
+        "seeds": 1,
+        **_compared(*found, mean, error),
         "cpu_seconds": seconds,
     }
 
@@ -129,7 +126,6 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield lines of Markdown, by kind and number of pairs."""
     for row in sorted(results, key=lambda one: (one["kind"], one["pairs"], one["set"])):
         before, after = row["untrained"], row["trained"]
-        low, high = (row["gain"] + sign * 1.96 * row["se"] for sign in (-1, 1))
         cells = [
             row["kind"],
             f"{row['pairs']:,}",
@@ -137,7 +133,7 @@ def table(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"{row['test_queries']:,}",
             f"{before['model']} {before['mean']:.3f}",
             f"{after['model']} {after['mean']:.3f}",
-            f"{row['gain']:+.3f} ({low:+.3f} to {high:+.3f})",
+            f"{row['gain']:+.3f} ({row['low']:+.3f} to {row['high']:+.3f})",
             f"{row['cpu_seconds'][1]:.0f}",
         ]
         yield f"| {' | '.join(cells)} |"
@@ -148,12 +144,34 @@ def of_both(ours: Path, of_goals: Path) -> list[dict[str, Any]]:
     results = []
     for one in json.loads(of_goals.read_text())["results"]:
         least, documented = (one["rows"][row] for row in ("learns nothing", "SSI()"))
-        gain = {"gain": one["differences"][0]["mean"], "se": one["differences"][0]["se"]}
-        cost = {"cpu_seconds": [row["cpu_seconds"] for row in (least, documented)]}
-        results.append({**one, "untrained": least, "trained": documented, **gain, **cost})
+        names = ("set", "kind", "pairs", "valid_pairs", "test_queries", "seeds")
+        results.append(
+            {
+                **{name: one[name] for name in names},
+                **_compared(least, documented, *map(one["differences"][0].get, ("mean", "se"))),
+                "cpu_seconds": [row["cpu_seconds"] for row in (least, documented)],
+            }
+        )
     known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     parts = json.loads(ours.read_text())["results"]
     return results + [one for one in parts if (one["set"], one["kind"], one["pairs"]) not in known]
+
+
+def _compared(
+    least: Mapping[str, Any], documented: Mapping[str, Any], gain: float, error: float
+) -> dict[str, Any]:
+    """Return what a result says of the two models: names, means, and the gain with its interval."""
+    untrained, trained = (
+        {name: one[name] for name in ("model", "mean")} for one in (least, documented)
+    )
+    return {
+        "untrained": untrained,
+        "trained": trained,
+        "gain": gain,
+        "se": error,
+        "low": gain - 1.96 * error,
+        "high": gain + 1.96 * error,
+    }
 
 
 def gains(results: Sequence[Mapping[str, Any]]) -> list[Gain]:
@@ -186,11 +204,12 @@ def line(rows: Sequence[Gain]) -> tuple[float, float]:
     return float(at), float(slope)
 
 
-def lines(rows: Sequence[Gain]) -> Iterator[str]:
+def lines(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the line of each kind, and what those of all other collections say of each.
 
     The spread is the root mean square of what these miss.
     """
+    rows = gains(results)
     for kind in sorted({row.kind for row in rows}):
         mine, missed, said = [row for row in rows if row.kind == kind], [], []
         for name in dict.fromkeys(row.collection for row in mine):
@@ -214,22 +233,22 @@ def main() -> None:
     parser.add_argument("tasks", nargs="*", metavar="LABEL=DATA:KIND")
     parser.add_argument("--lines", type=Path, metavar="GOALS")
     parser.add_argument("--pairs", type=int, nargs="*", default=[])
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     if given.lines is not None:
         both = of_both(given.out, given.lines)
-        print(*table(both), "", *lines(gains(both)), sep="\n")
+        write_result(given.out, {"comparison": "expect", "results": both})
+        print(*table(both), "", *lines(both), sep="\n")
         return
     results = json.loads(given.out.read_text())["results"] if given.out.exists() else []
-    known = {(one["set"], one["kind"], one["pairs"], one["seed"]) for one in results}
+    known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     for label, place in (one.split("=", 1) for one in given.tasks):
         data, kind = place.rsplit(":", 1)
         whole = folds_of(data, kind)
         for pairs in given.pairs or [None]:
             folds = [share_of(fold, pairs) for fold in whole]
-            if (label, kind, pairs_of(folds), given.seed) not in known:
-                results.append(measured(label, kind, folds, given.seed))
+            if (label, kind, pairs_of(folds)) not in known:
+                results.append(measured(label, kind, folds))
                 write_result(given.out, {"comparison": "expect", "results": results})
                 print(results[-1], flush=True)
     print(*table(results), sep="\n")

@@ -83,7 +83,7 @@ def worth(before: Prior, queries: int) -> float:
 
     It is the mean of ``max(0, E[g | d])`` over what the queries may show.
 
-    >>> worth(Prior(-0.02, 0.02), 2) < LEAST < worth(Prior(-0.02, 0.02), 500)
+    >>> worth(Prior(-0.01, 0.02), 2) < LEAST < worth(Prior(-0.01, 0.02), 500)
     True
     """
     noise = _DEVIATION**2 / max(1, queries)

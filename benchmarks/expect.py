@@ -22,7 +22,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,12 +33,12 @@ import polars as pl
 import ssi_core as ssi
 from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.files import write_result
-from ssi_core.models.choice.beside_words import documented, is_known_item
+from ssi_core.models.choice import beside_words
 from ssi_core.models.choice.untrained import Untrained, title
 from ssi_core.tasks.kinds import fields_of
 from ssi_core.tasks.split import hash_titles
 from ssi_core.tasks.training_part import share_of_pairs
-from ssi_core.types import Task
+from ssi_core.types import Float64, Task
 
 MEASURE = "map"
 _FEWEST = 30
@@ -63,7 +63,7 @@ def share_of(task: Task, pairs: int | None) -> Task:
     """
     if pairs is None:
         return task
-    part_of = share_of_pairs if task.same or is_known_item(task) else _share_of_queries
+    part_of = share_of_pairs if task.same or beside_words.is_known_item(task) else _share_of_queries
     share = pairs / len(task.train)
     held = min(1.0, max(share, _FEWEST / len(task.valid)))
     valid = part_of(replace(task, train=task.valid), held).train
@@ -77,7 +77,7 @@ def _share_of_queries(task: Task, share: float) -> Task:
 
 def model_of(task: Task, ours: ssi.SSI | None = None) -> Any:
     """Return the documented settings of a training on a task, or others."""
-    return documented(task, (ours or ssi.SSI()).ranker(), MEASURE)
+    return beside_words.documented(task, (ours or ssi.SSI()).ranker(), MEASURE)
 
 
 def folds_of(data: str, kind: str) -> list[Task]:
@@ -92,23 +92,36 @@ def pairs_of(folds: Sequence[Task]) -> int:
     return round(np.mean([len(fold.train) for fold in folds]))
 
 
+def row_of(
+    model_of_fold: Callable[[Task], Any], folds: Sequence[Task], seeds: int
+) -> tuple[Float64, dict[str, Any]]:
+    """Return the values of all test queries, means over the seeds, and what is fitted and takes."""
+    cost, frames, losses, chosen = [], [], [], Counter[str]()
+    for fold in folds:
+        of_seeds = []
+        for seed in range(seeds):
+            begun = time.process_time()
+            fit = model_of_fold(fold).fit(fold, np.random.default_rng([seed]))
+            cost.append(time.process_time() - begun)
+            report = evaluate(fit, fold, queries=10_000, tuples=0)
+            of_seeds.append(report.per_query[MEASURE].to_numpy())
+            losses.append(report.means["rank_loss"])
+            chosen[title(fit.model)] += 1
+        frames.append(np.mean(of_seeds, axis=0))
+    values = np.concatenate(frames)
+    return values, {
+        "model": chosen.most_common(1)[0][0],
+        "mean": float(values.mean()),
+        "rank_loss": float(np.mean(losses)),
+        "cpu_seconds": round(float(np.mean(cost)), 1),
+    }
+
+
 def measured(label: str, kind: str, folds: Sequence[Task]) -> dict[str, Any]:
     """Return what both reach on the test sides, query by query, and what a fold takes."""
-    values, seconds, found = [], [], []
-    for learns in (False, True):
-        of_folds, chosen, spent = [], Counter[str](), 0.0
-        for fold in folds:
-            model = model_of(fold) if learns else Untrained(measure=MEASURE)
-            begun = time.process_time()
-            fit = model.fit(fold, np.random.default_rng([0]))
-            spent += time.process_time() - begun
-            report = evaluate(fit, fold, queries=10_000, tuples=0)
-            of_folds.append(report.per_query[MEASURE].to_numpy())
-            chosen[title(fit.model)] += 1
-        seconds.append(round(spent / len(folds), 1))
-        values.append(np.concatenate(of_folds))
-        found.append({"model": chosen.most_common(1)[0][0], "mean": float(values[-1].mean())})
-    gain = values[1] - values[0]
+    before, least = row_of(lambda fold: Untrained(measure=MEASURE), folds, 1)
+    after, documented = row_of(model_of, folds, 1)
+    gain = after - before
     mean, error = float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
     return {
         "set": label,
@@ -117,8 +130,7 @@ def measured(label: str, kind: str, folds: Sequence[Task]) -> dict[str, Any]:
         "valid_pairs": round(np.mean([len(fold.valid) for fold in folds])),
         "test_queries": len(gain),
         "seeds": 1,
-        **_compared(*found, mean, error),
-        "cpu_seconds": seconds,
+        **_compared(least, documented, mean, error),
     }
 
 
@@ -145,13 +157,9 @@ def of_both(ours: Path, of_goals: Path) -> list[dict[str, Any]]:
     for one in json.loads(of_goals.read_text())["results"]:
         least, documented = (one["rows"][row] for row in ("learns nothing", "SSI()"))
         names = ("set", "kind", "pairs", "valid_pairs", "test_queries", "seeds")
-        results.append(
-            {
-                **{name: one[name] for name in names},
-                **_compared(least, documented, *map(one["differences"][0].get, ("mean", "se"))),
-                "cpu_seconds": [row["cpu_seconds"] for row in (least, documented)],
-            }
-        )
+        gain, error = (one["differences"][0][name] for name in ("mean", "se"))
+        of_task = {name: one[name] for name in names}
+        results.append(of_task | _compared(least, documented, gain, error))
     known = {(one["set"], one["kind"], one["pairs"]) for one in results}
     parts = json.loads(ours.read_text())["results"]
     return results + [one for one in parts if (one["set"], one["kind"], one["pairs"]) not in known]
@@ -171,6 +179,7 @@ def _compared(
         "se": error,
         "low": gain - 1.96 * error,
         "high": gain + 1.96 * error,
+        "cpu_seconds": [row["cpu_seconds"] for row in (least, documented)],
     }
 
 

@@ -15,9 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,9 @@ from scipy import stats
 
 import ssi_core as ssi
 from benchmarks import expect
-from ssi_core.evaluation.evaluate import evaluate
 from ssi_core.evaluation.significance import holm, paired_randomisation
 from ssi_core.files import write_result
-from ssi_core.models.choice.untrained import Untrained, title
+from ssi_core.models.choice.untrained import Untrained
 from ssi_core.types import Task
 
 MEASURE = "map"
@@ -56,25 +54,7 @@ def measured(label: str, kind: str, folds: Sequence[Task], seeds: int) -> dict[s
     """Return what the three reach on the test sides, what they take, and their differences."""
     rows, values = {}, {}
     for row in ROWS:
-        cost, frames, losses, chosen = [], [], [], Counter[str]()
-        for fold in folds:
-            of_seeds = []
-            for seed in range(seeds):
-                begun = time.process_time()
-                fit = model_of(row, fold).fit(fold, np.random.default_rng([seed]))
-                cost.append(time.process_time() - begun)
-                report = evaluate(fit, fold, queries=10_000, tuples=0)
-                of_seeds.append(report.per_query[MEASURE].to_numpy())
-                losses.append(report.means["rank_loss"])
-                chosen[title(fit.model)] += 1
-            frames.append(np.mean(of_seeds, axis=0))
-        values[row] = np.concatenate(frames)
-        rows[row] = {
-            "model": chosen.most_common(1)[0][0],
-            "mean": float(values[row].mean()),
-            "rank_loss": float(np.mean(losses)),
-            "cpu_seconds": round(float(np.mean(cost)), 1),
-        }
+        values[row], rows[row] = expect.row_of(partial(model_of, row), folds, seeds)
     return {
         "set": label,
         "kind": kind,

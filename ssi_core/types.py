@@ -76,7 +76,7 @@ class Refused(RuntimeError):
         super().__init__(_bounded(message))
 
 
-OF_DOCUMENTS = ("fields", "phrases")
+DERIVED_VIEWS = ("fields", "phrases")
 """Views that only documents have. They follow from the fields of a task: nobody asks for them."""
 
 
@@ -86,7 +86,7 @@ def requestable(names: Iterable[str]) -> list[str]:
     >>> requestable(["raw", "phrases", "counts", "fields"])
     ['counts', 'raw']
     """
-    return sorted({*names} - {*OF_DOCUMENTS})
+    return sorted({*names} - {*DERIVED_VIEWS})
 
 
 class View(Protocol):

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ssi_core import files
 from ssi_core.arrays import load_csr, save_csr
-from ssi_core.types import OF_DOCUMENTS, TextMatrix, Texts, View
+from ssi_core.types import DERIVED_VIEWS, TextMatrix, Texts, View
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.csr_writer import CsrWriter
 from ssi_core.views.hashing import parse_view
@@ -79,8 +79,8 @@ def load_queries(path: Path, documents: Texts) -> Texts:
     texts = files.read_strings([path / TEXTS], "id", "title")
     separate = (path / QUERY_VIEW).exists()
     views = _own_views(path, documents) if separate else _of_queries(documents.views)
-    if set(views) & {*OF_DOCUMENTS}:
-        views = {name: view for name, view in views.items() if name not in OF_DOCUMENTS}
+    if set(views) & {*DERIVED_VIEWS}:
+        views = {name: view for name, view in views.items() if name not in DERIVED_VIEWS}
     matrices = {name: load_csr(matrix_path(path / MATRICES, name)) for name in views}
     return Texts(texts["id"], texts["title"], matrices, views)
 
@@ -104,7 +104,7 @@ def _of_queries(views: Mapping[str, View]) -> Mapping[str, View]:
     of_queries = {
         name: view.of_queries() if isinstance(view, TextView) else view
         for name, view in views.items()
-        if name not in OF_DOCUMENTS
+        if name not in DERIVED_VIEWS
     }
     same = all(views[name] is view for name, view in of_queries.items())
     return views if same else of_queries
@@ -118,7 +118,7 @@ def _own_views(path: Path, documents: Texts) -> dict[str, View]:
         if isinstance(parse_view(name), Rewriting)
         else base.named(name).of_queries()
         for name in documents.views
-        if name not in OF_DOCUMENTS
+        if name not in DERIVED_VIEWS
     }
 
 

@@ -26,7 +26,7 @@ from ssi_core.tasks.spec import TaskSpec
 from ssi_core.tasks.split import SPLITS, TEST, TRAIN, VALID
 from ssi_core.tasks.training_part import without_test
 from ssi_core.tasks.translations import MONOLINGUAL, open_translations
-from ssi_core.types import OF_DOCUMENTS, Int32, Pairs, Task, Texts, View
+from ssi_core.types import DERIVED_VIEWS, Int32, Pairs, Task, Texts, View
 from ssi_core.views.correlated import hashed_path
 from ssi_core.views.counting import matrix_path
 from ssi_core.views.hashing import Hashing, load_view, parse_view
@@ -62,7 +62,7 @@ def open_task(path: Path, *, tested: bool = True) -> Task:
         auxiliary = tuple(map(str, artefact.configuration["auxiliary"]))
     views = {name: _load_view(path, name, base) for name in names}
     matrices = {name: load_csr(matrix_path(path / MATRICES, _plain(name))) for name in names}
-    for name in OF_DOCUMENTS:
+    for name in DERIVED_VIEWS:
         if matrix_path(path / MATRICES, name).exists():
             matrices[name] = load_csr(matrix_path(path / MATRICES, name))
             views[name] = load_view(path / PHRASE_VIEW) if name == PHRASES else base.named(name)

@@ -2,8 +2,11 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
+import pytest
 
 from benchmarks import expect
 from ssi_core.selection.expectation import PRIORS
@@ -44,3 +47,20 @@ def test_pairs_of_links_are_drawn_by_themselves(tmp_path):
     whole = open_task(tmp_path / "task")
     part = expect.share_of(whole, len(whole.train) // 2)
     assert len({*part.train.rows[:, 0]}) > 0.6 * len({*whole.train.rows[:, 0]})
+
+
+def test_a_query_has_the_mean_over_the_seeds(monkeypatch):
+    seen = iter([(0.1, 0.2), (0.3, 0.8)])
+    fitted = SimpleNamespace(fit=lambda fold, rng: SimpleNamespace(model="SSI"))
+
+    def evaluate(fit, fold, **_):
+        values = next(seen)
+        return SimpleNamespace(
+            per_query=pl.DataFrame({"map": values}), means={"rank_loss": sum(values)}
+        )
+
+    monkeypatch.setattr(expect, "evaluate", evaluate)
+    monkeypatch.setattr(expect, "title", str)
+    values, row = expect.row_of(lambda fold: fitted, ["fold"], 2)
+    assert values == pytest.approx([0.2, 0.5])
+    assert (row["mean"], row["rank_loss"]) == pytest.approx((0.35, 0.7))

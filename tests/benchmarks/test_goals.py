@@ -98,8 +98,8 @@ def test_folds_are_measured_on_the_queries_of_all_of_them(monkeypatch):
         return SimpleNamespace(per_query=values, means={"rank_loss": fold.values[0]})
 
     monkeypatch.setattr(goals, "model_of", lambda row, task: Made(row))
-    monkeypatch.setattr(goals, "evaluate", evaluate)
-    monkeypatch.setattr(goals, "title", str)
+    monkeypatch.setattr(goals.expect, "evaluate", evaluate)
+    monkeypatch.setattr(goals.expect, "title", str)
     found = goals.measured("a", "judgement", folds, 2)
     assert (found["pairs"], found["valid_pairs"], found["test_queries"]) == (6, 3, 4)
     assert found["rows"]["SSI()"]["mean"] == pytest.approx(2.2 / 4)

@@ -55,6 +55,21 @@ def test_queries_of_unknown_words_leave_the_search_box_its_fields(task):
     assert isinstance(best_of_words(several, asked, halves).model, Bm25F)
 
 
+def test_the_number_of_links_needs_no_raw_counts_of_words(task_dir):
+    task = open_task(task_dir)
+    views = {name: view for name, view in task.documents.views.items() if name != "raw"}
+    matrices = {name: task.documents.matrices[name] for name in views}
+    texts = dataclasses.replace(task.documents, views=views, matrices=matrices)
+    lacking = dataclasses.replace(task, documents=texts, queries=texts)
+    found = []
+    for one in (task, lacking):
+        halves = ValidationHalves(one, "map", 10)
+        several = strongest(one, ["sublinear"], halves, np.random.default_rng(0))[1]
+        found.append([(title(fit.model), mean) for fit, mean in several])
+    assert found[0] == found[1]
+    assert any("in-degree" in name for name, _ in found[0])
+
+
 def test_links_are_compared_with_tuned_bm25_and_the_number_of_links(task_dir):
     links = open_task(task_dir)
     assert links.same

@@ -13,8 +13,8 @@ from ssi_core.tasks.task import open_task
 from ssi_core.tasks.unseen import documents_of, texts_in_views
 from ssi_core.text.fields import FIELDS, SHORT, join, split, take
 from ssi_core.text.tokenizer import tokenize
+from ssi_core.types import DERIVED_VIEWS
 from ssi_core.views.fields import of_field
-from ssi_core.views.names import OF_DOCUMENTS
 from tests.fielded import word, write_fielded
 
 ALL = {"words": "all", "fields": FIELDS}
@@ -166,7 +166,7 @@ def test_no_training_reads_the_words_of_links(built):
         alone = [n for n, one in enumerate(view.words) if one in of_links]
         assert alone
         for name, matrix in task.documents.matrices.items():
-            if name not in OF_DOCUMENTS:
+            if name not in DERIVED_VIEWS:
                 assert matrix[:, alone].nnz == 0
 
 

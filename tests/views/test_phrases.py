@@ -11,9 +11,9 @@ import ssi_core as ssi
 from ssi_core.tasks.layout import PHRASE_VIEW
 from ssi_core.text import fields
 from ssi_core.text.tokenizer import tokenize
-from ssi_core.types import BadInput
+from ssi_core.types import DERIVED_VIEWS, BadInput
 from ssi_core.views.hashing import load_view
-from ssi_core.views.names import OF_DOCUMENTS, PHRASES
+from ssi_core.views.names import PHRASES
 from ssi_core.views.phrases import NEAR, PhraseView
 from tests.fielded import write_fielded
 
@@ -129,7 +129,7 @@ def test_a_query_has_all_pairs_of_its_words_each_a_share(view):
 
 
 def test_only_documents_have_them_and_none_where_they_ask(docs, task, tmp_path):
-    assert not set(task.queries.views) & {*OF_DOCUMENTS}
+    assert not set(task.queries.views) & {*DERIVED_VIEWS}
     linked = ssi.Task.of(docs, "link", out=tmp_path / "link").data
     assert "fields" in linked.documents.views
     assert PHRASES not in linked.documents.views

@@ -244,7 +244,8 @@ def _of_words(
         feedback = Rm3.tuned(parts=(first,), measure=measure).behind(task, words, options)
         yield feedback, halves.mean_unlearned(feedback)
     else:
-        links = InDegree().learn(task, rng, options)
+        read = InDegree.view if is_shared(task, InDegree.view) else COUNTS
+        links = InDegree(read).learn(task, rng, options)
         cosine = max(cosines, key=halves.mean_unlearned)
         asked = of_text.learn(task, rng, options) if with_fields else words
         for alone, betas in ((cosine, _POPULARITY), (asked, _BESIDE_BM25)):

@@ -34,7 +34,7 @@ from ssi_core.face.fit_tasks import (
 )
 from ssi_core.face.frames import Links, Rows, Texts
 from ssi_core.face.models import SSI, Ranker
-from ssi_core.face.task import Task
+from ssi_core.face.task import Task, require_views
 from ssi_core.garbage import Garbage
 from ssi_core.models.base import FittedModel
 from ssi_core.models.bm25f import Bm25F
@@ -214,13 +214,17 @@ def _fitted(task: Task, source: Documents | Task, how: _How) -> Fit:
     if how.budget is not None:
         ours.set_params(budget=how.budget)
     model = ours if how.auto else _documented(task, ours)
+    untrained, of_fields = Ranker("untrained", measure=how.measure), _bm25f(how.measure)
+    # All of them at once, so that one remedy is enough.
+    read = set().union(*(one.ranker().views() for one in (model, untrained, of_fields)))
+    require_views(task, read, "fit")
     with how.clock.stage("fit"):
         fit_once(model, task, threads=how.threads)
         if len(task.divisions) > 1:
             model.fitted_ = _of_all_queries(model, task, how.threads)
     with how.clock.stage("compare"):
-        base = fit_once(Ranker("untrained", measure=how.measure), task, threads=how.threads)
-        rankers: dict[str, Estimator] = {"BM25F": _bm25f(how.measure).fit(task)}
+        base = fit_once(untrained, task, threads=how.threads)
+        rankers: dict[str, Estimator] = {"BM25F": of_fields.fit(task)}
         baseline, label = title_of(base), title_of(model)
         rankers |= {baseline: base, label: base if label == baseline else model}
         comparison = compare(

@@ -89,6 +89,15 @@ def test_the_remedy_for_a_lacking_view_makes_the_task_with_it():
     assert str(refused.value).endswith(remedy.replace("relevant='self', ", ""))
 
 
+@pytest.mark.trains
+def test_one_remedy_is_enough_for_all_that_a_fit_compares(docs):
+    with pytest.raises(ssi.BadInput, match="which fit reads") as refused:
+        ssi.fit(ssi.Task.of(docs, views=["raw"]), auto=False, budget=400)
+    remedy = str(refused.value).partition("with these: ")[2]
+    again = eval(remedy, {"ssi": ssi, "docs": docs})
+    assert ssi.fit(again, auto=False, budget=400).label
+
+
 def test_settings_of_a_task_reach_it(docs):
     made = {"queries": "words:5", "split": "documents", "words": 100}
     short = ssi.Task.of(docs, views=["raw-sublinear"], **made)

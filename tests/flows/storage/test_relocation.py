@@ -10,6 +10,7 @@ import sqlite3
 import tarfile
 import threading
 import time
+import zlib
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -311,9 +312,22 @@ def flip(archive):
     archive.write_bytes(gzip.compress(bytes(content), 1))
 
 
+def unpacks(content):
+    """Tell whether bytes are whole: some bits say the same either way, such as which zeros repeat."""
+    try:
+        return bool(gzip.decompress(content))
+    except (OSError, EOFError, zlib.error):
+        return False
+
+
 def flip_compressed(archive):
     content = bytearray(archive.read_bytes())
-    content[len(content) // 2] ^= 1
+    position = len(content) // 2
+    content[position] ^= 1
+    while unpacks(content):
+        content[position] ^= 1
+        position += 1
+        content[position] ^= 1
     archive.write_bytes(content)
 
 

@@ -313,7 +313,7 @@ def flip(archive):
 
 
 def unpacks(content):
-    """Tell whether bytes are whole: either value of some bits says the same, as of repeated zeros."""
+    """Tell whether bytes are whole; some bits may have either value, as of repeated zeros."""
     try:
         return bool(gzip.decompress(content))
     except (OSError, EOFError, zlib.error):

@@ -264,6 +264,12 @@ def _rows(names: pl.Series, keys: pl.Series) -> Int32:
 
 
 def _require_all_sides(builder: TaskBuilder, pairs: dict[str, int]) -> None:
+    if not any(pairs.values()):
+        names = "words of links" if builder.spec.relevant == ANCHOR else "titles"
+        raise NoSide(
+            f"{builder.collection.path}: there are no {names}, of which queries are made. Ingest "
+            "documents that have them, or ask for queries of another kind."
+        )
     if missing := [side for side, count in pairs.items() if not count]:
         raise NoSide(
             f"{builder.collection.path}: of its {sum(pairs.values())} pairs of a query and a "

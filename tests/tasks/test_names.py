@@ -202,3 +202,14 @@ def test_what_means_nothing_is_refused(tmp_path, corpus_dir):
     lost = write(tmp_path / "lost", TITLES, TEXTS, [("d0", "d9", "nobody", 1)])
     with pytest.raises(BadInput, match="1 names are of no document"):
         build_task(lost, tmp_path / "task", relevant="anchor")
+
+
+def test_a_side_without_any_pair_says_that_there_are_no_names(tmp_path):
+    bare = write(tmp_path / "bare", [""] * len(TEXTS), TEXTS, [("d0", "d1", "?!", 1)])
+    with pytest.raises(BadInput, match="there are no titles, of which queries are made"):
+        build_task(bare, tmp_path / "task", relevant="self")
+    with pytest.raises(BadInput, match="there are no words of links, of which queries are made"):
+        build_task(bare, tmp_path / "task", relevant="anchor")
+    few = write(tmp_path / "few", TITLES, TEXTS, [("d0", "d1", "automobile", 1)])
+    with pytest.raises(BadInput, match="of its 1 pairs .* none is left for .*split_seed"):
+        build_task(few, tmp_path / "task", relevant="anchor")

@@ -211,5 +211,5 @@ def test_a_side_without_any_pair_says_that_there_are_no_names(tmp_path):
     with pytest.raises(BadInput, match="there are no words of links, of which queries are made"):
         build_task(bare, tmp_path / "task", relevant="anchor")
     few = write(tmp_path / "few", TITLES, TEXTS, [("d0", "d1", "automobile", 1)])
-    with pytest.raises(BadInput, match="of its 1 pairs .* none is left for .*split_seed"):
+    with pytest.raises(BadInput, match=r"of its 1 pairs .* none is left for .*split_seed"):
         build_task(few, tmp_path / "task", relevant="anchor")

@@ -38,6 +38,7 @@ from ssi_core.tasks.names import read_anchored
 from ssi_core.tasks.split import SPLITS, hash_titles, side_of_documents
 from ssi_core.types import Int32, Int64, Pairs, Task, Texts
 from ssi_core.views.names import COUNTS
+from ssi_core.views.text_view import rows_in_views
 
 _WORDS, _MOST = 3, 10_000
 
@@ -165,5 +166,5 @@ def _texts(task: Task, texts: list[str]) -> Texts:
     """Read texts as queries without ids, so that no model takes one for a document."""
     views = task.queries.views
     names = pl.Series([""] * len(texts), dtype=pl.String)
-    matrices = {name: view.transform(texts) for name, view in views.items()}
-    return Texts(names, pl.Series(texts, dtype=pl.String), matrices, views)
+    shown = pl.Series(texts, dtype=pl.String)
+    return Texts(names, shown, rows_in_views(views, texts), views)

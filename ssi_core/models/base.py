@@ -342,6 +342,7 @@ class FittedModel(Fitted[Model]):
     def restored(cls, saved: Saved[Model]) -> FittedModel:
         """Read the views, and what they and the settings say of the arrays."""
         from ssi_core.views.hashing import load_view
+        from ssi_core.views.text_view import share_lexicons
 
         model, facts = saved.settings, saved.facts
 
@@ -351,6 +352,7 @@ class FittedModel(Fitted[Model]):
 
         queries = views_of("query")
         documents = queries if facts["document_views"] is None else views_of("document")
+        share_lexicons([*queries.values(), *documents.values()])
         texts = {"query": _no_text(queries), "document": _no_text(documents)}
         sizes = {f"{side} {v}": none.width(v) for side, none in texts.items() for v in none.views}
         arrays = saved.arrays(model.array_specs(sizes))

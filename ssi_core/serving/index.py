@@ -37,6 +37,7 @@ from ssi_core.scoring.vectors import Inner, Several, Vectors, refuse_nan
 from ssi_core.serving.passages import Passages, write_passages
 from ssi_core.types import BadInput, Progress, TextMatrix, Texts
 from ssi_core.views.csr_writer import CsrWriter
+from ssi_core.views.text_view import rows_in_views
 
 KIND = "index"
 
@@ -85,7 +86,7 @@ class Index:
                     "Build the index with this model."
                 )
         nothing = pl.Series([""])
-        rows = {name: view.transform([""]) for name, view in views.items()}
+        rows = rows_in_views(views, [""])
         vectors = fitted.embed_documents(Texts(nothing, nothing, rows, views))
         wanted = {name: part.shape[1] for name, part in _parts_of(vectors).items()}
         kept = {name: part.shape[1] for name, part in _parts_of(self.vectors).items()}

@@ -29,6 +29,7 @@ from ssi_core.serving.snippets import NOTHING
 from ssi_core.strict import whole
 from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Float64, Texts, View
+from ssi_core.views.text_view import rows_in_views
 
 # Scores of one block of queries: 2^26 of them are 256 MiB.
 _SCORES = 1 << 26
@@ -62,8 +63,7 @@ def texts_of(raw: Sequence[str], views: Mapping[str, View]) -> Texts:
     # An argument of a command can hold bytes that are no UTF-8.
     raw = [text.encode(errors="replace").decode() for text in raw]
     titles = pl.Series("title", raw, dtype=pl.String)
-    matrices = {name: view.transform(raw) for name, view in views.items()}
-    return Texts(_no_ids(len(raw)), titles, matrices, views)
+    return Texts(_no_ids(len(raw)), titles, rows_in_views(views, raw), views)
 
 
 @lru_cache(maxsize=8)

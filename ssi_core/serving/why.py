@@ -25,6 +25,7 @@ from ssi_core.text.fields import FIELDS, HEADINGS, TEXT, TITLE, join
 from ssi_core.text.occurrences import Stemmed, stems_of
 from ssi_core.text.tokenizer import spoken, tokenize
 from ssi_core.types import BadInput, Float64, Texts
+from ssi_core.views.text_view import rows_in_views
 
 MOST_WORDS = 3
 """Words that a change adds at most; never all of the query's."""
@@ -231,8 +232,7 @@ class _Case:
         whole = [join(**fields) for fields in documents]
         views = self._searcher.fitted.document_views
         nameless = pl.Series("id", [""] * len(whole), dtype=pl.String)
-        matrices = {name: view.transform(whole) for name, view in views.items()}
-        return Texts(nameless, nameless.alias("title"), matrices, views)
+        return Texts(nameless, nameless.alias("title"), rows_in_views(views, whole), views)
 
     def holding(self, other: Found) -> tuple[WordGap, ...]:
         """Return the words of the query that give more to another document."""

@@ -26,7 +26,7 @@ from ssi_core.tasks.reading import fields_in, joined, names_of, with_redirects
 from ssi_core.text.tokenizer import spoken
 from ssi_core.types import BadInput, Task, Texts, View
 from ssi_core.views.rewriting import RewrittenView
-from ssi_core.views.text_view import TextView
+from ssi_core.views.text_view import TextView, rows_in_views
 
 MOST_UNKNOWN = 0.5
 """Share of unknown words above which a warning is due."""
@@ -86,8 +86,7 @@ def documents_of(collection: Collection, side: Side = "documents") -> pl.DataFra
 
 def texts_in_views(texts: pl.DataFrame, views: Mapping[str, View]) -> Texts:
     """Read raw texts (columns id, title, text) in the views of a model."""
-    raw = texts["text"].to_list()
-    matrices = {name: view.transform(raw) for name, view in views.items()}
+    matrices = rows_in_views(views, texts["text"].to_list())
     return Texts(texts["id"], texts["title"], matrices, views)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from scipy import sparse
 from ssi_core import files, store
 from ssi_core.arrays import ArraySpec, check_arrays, load_array
 from ssi_core.text import fields, tokenizer
-from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix
+from ssi_core.types import BadInput, Float32, Int32, Int64, TextMatrix, View
 from ssi_core.views.lexicon import Lexicon, Vocabulary, batches, to_columns
 from ssi_core.views.names import COUNTS, FIELDS, LM
 from ssi_core.views.statistics import Statistics
@@ -137,6 +137,14 @@ class TextView:
         object.__setattr__(other, "_counter", self._counter)
         return other
 
+    def shares_lexicon(self, other: TextView) -> bool:
+        """Count with the lexicon of another view if that has the same words; tell whether."""
+        same = (self.language, self.vocabulary) == (other.language, other.vocabulary)
+        if same:
+            object.__setattr__(self, "vocabulary", other.vocabulary)
+            object.__setattr__(self, "_counter", other._counter)
+        return same
+
     def transform(self, texts: Sequence[str]) -> TextMatrix:
         """Return the rows of raw texts, with the bits of a task's rows; unknown words are left out.
 
@@ -144,18 +152,7 @@ class TextView:
         -------
         CSR float32 (len(texts), len(words))
         """
-        if self.by_field:
-            return self._short(texts)
-        names = [name for name in fields.OWN if name in self.fields]
-        blocks = [
-            weigh_side(counts, self.statistics, self.weighting, self.side)
-            for counts in self._counter.counts([fields.take(text, names) for text in texts])
-        ]
-        if len(blocks) == 1:
-            return blocks[0]
-        nothing = sparse.csr_array((0, len(self.words)), dtype=np.float32)
-        rows: TextMatrix = sparse.vstack([nothing, *blocks], format="csr")
-        return rows
+        return self._short(texts) if self.by_field else _counted_once([self], texts)[0]
 
     def _short(self, texts: Sequence[str]) -> TextMatrix:
         """Count the words of the short fields, each in columns of its own."""
@@ -218,6 +215,50 @@ class TextView:
                 "field_lengths": list(self.statistics.field_lengths),
             },
         )
+
+
+def rows_in_views(views: Mapping[str, View], texts: Sequence[str]) -> dict[str, TextMatrix]:
+    """Return the rows of raw texts in several views, as `View.transform` has them.
+
+    The texts are read once for all views that count with one lexicon (`share_lexicons`).
+    """
+    rows = {}
+    together: dict[tuple[int, tuple[str, ...]], dict[str, TextView]] = {}
+    for name, view in views.items():
+        if isinstance(view, TextView) and not view.by_field:
+            together.setdefault((id(view._counter), view.fields), {})[name] = view
+        else:
+            rows[name] = view.transform(texts)
+    for group in together.values():
+        rows |= zip(group, _counted_once(list(group.values()), texts), strict=True)
+    return {name: rows[name] for name in views}
+
+
+def share_lexicons(views: Iterable[View]) -> None:
+    """Let views of the same words count with one lexicon."""
+    distinct: list[TextView] = []
+    for view in views:
+        if isinstance(view, TextView) and not any(map(view.shares_lexicon, distinct)):
+            distinct.append(view)
+
+
+def _counted_once(views: Sequence[TextView], texts: Sequence[str]) -> list[TextMatrix]:
+    """Return the rows of texts in views of the same fields that count with one lexicon."""
+    first = views[0]
+    names = [name for name in fields.OWN if name in first.fields]
+    blocks: list[list[TextMatrix]] = [[] for _ in views]
+    for counts in first._counter.counts([fields.take(text, names) for text in texts]):
+        for rows, view in zip(blocks, views, strict=True):
+            rows.append(weigh_side(counts, view.statistics, view.weighting, view.side))
+    return [_stacked(rows, len(view.words)) for rows, view in zip(blocks, views, strict=True)]
+
+
+def _stacked(blocks: Sequence[TextMatrix], width: int) -> TextMatrix:
+    if len(blocks) == 1:
+        return blocks[0]
+    nothing = sparse.csr_array((0, width), dtype=np.float32)
+    rows: TextMatrix = sparse.vstack([nothing, *blocks], format="csr")
+    return rows
 
 
 def load_view(directory: Path) -> TextView:

@@ -123,7 +123,9 @@ def test_low_rank_on_frequent_words_beside_the_whole_diagonal(corpus_dir, tmp_pa
         all_scores(fit, task), x[:, :40] @ U @ V.T @ x[:, :40].T + x @ x.T, atol=2e-5
     )
     fit.save(tmp_path / "model")
-    view = load_model(tmp_path / "model").query_views["raw@40"]
+    views = load_model(tmp_path / "model").query_views
+    assert views["raw"]._counter is views["raw@40"]._counter  # texts are read once
+    view = views["raw@40"]
     assert view.space == task.queries.views["raw@40"].space != task.queries.views["raw"].space
     row = view.transform(["boats1 boats2 common1"])
     assert row.shape == (1, 40)

@@ -21,6 +21,7 @@ from ssi_core.serving.ranked import Ranked, exactly
 from ssi_core.serving.searcher import Searcher
 from ssi_core.text.fields import join, url_words
 from ssi_core.types import TextMatrix, Texts
+from ssi_core.views.text_view import rows_in_views
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class LiveSearcher(Searcher):
         texts = Texts(
             pl.Series("id", list(new), dtype=pl.String),
             pl.Series("title", [document.title for document in new.values()], dtype=pl.String),
-            {name: view.transform(whole) for name, view in views.items()},
+            rows_in_views(views, whole),
             views,
         )
         passages = [_passage(document) for document in new.values()]

@@ -25,6 +25,7 @@ from ssi_core.types import Float32, Int32, Task, TextMatrix, Texts
 from ssi_core.views.fields import of_field
 from ssi_core.views.names import COUNTS, FIELDS, PHRASES
 from ssi_core.views.phrases import PhraseView
+from ssi_core.views.text_view import rows_in_views
 
 _AT_ONCE = 2_000
 _MOST = 0.5
@@ -81,7 +82,7 @@ def with_titles(task: Task) -> tuple[Task, OwnWords]:
     shown = shown[~np.isin(shown, documents.test_only)].astype(np.int32)
     first, titles = len(task.queries), documents.titles.gather(shown)
     rows = np.column_stack([first + np.arange(len(shown)), shown]).astype(np.int32)
-    added = {name: view.transform(titles.to_list()) for name, view in views.items()}
+    added = rows_in_views(views, titles.to_list())
     queries = Texts(
         pl.concat([task.queries.ids, documents.ids.gather(shown)]),
         pl.concat([task.queries.titles, titles]),

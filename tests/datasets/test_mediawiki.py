@@ -1,9 +1,11 @@
 import os
+from collections import Counter
 
 import polars as pl
 import pytest
 
 from ssi_core.collection import DOCUMENTS, ENDS, open_collection
+from ssi_core.datasets.wikipedia import mediawiki
 from ssi_core.types import BadInput, Refused
 from tests.datasets import dumps
 from tests.sources import ingest
@@ -207,3 +209,10 @@ def test_excerpts_under_a_foreign_header(tmp_path, name, language, word):
     assert set(documents["language"]) == {language}
     assert word in documents["text"][0]
     assert "[[" not in documents["text"][0]
+
+
+def test_links_of_chunks_are_resolved_so_many_at_once(monkeypatch):
+    monkeypatch.setattr(mediawiki, "LINKS_AT_ONCE", 3)
+    counts = [Counter(targets=targets) for targets in (2, 1, 3, 0, 1)]
+    assert list(mediawiki.groups_of(counts)) == [[0, 1], [2], [3, 4]]
+    assert list(mediawiki.groups_of(counts[:3])) == [[0, 1], [2]]

@@ -34,6 +34,18 @@ def test_verify_names_what_was_damaged(own_root, project, tmp_path, ssi):
         assert said in value["error"]["message"]
 
 
+def test_verify_names_five_of_many_problems(own_root, project, tmp_path, ssi):
+    for number in range(7):
+        copy = tmp_path / f"root/.ssi/store/task/{number}"
+        shutil.copytree(project / "task", copy)
+        part = next(copy.rglob("idf.npy"))
+        part.write_bytes(part.read_bytes()[:-1] + b"?")
+    code, value, _ = ssi("data", "store", "verify")
+    message = value["error"]["message"]
+    assert (code, message.count(" | ")) == (3, 5)
+    assert message.endswith(" | and 2 more")
+
+
 def test_a_changed_document_is_named_and_the_rest_is_kept(own_root, tmp_path, ssi):
     path = tmp_path / "root/.ssi/serve/m/documents.db"
     Changes(path).put([Document(f"d{n}", "", "text") for n in range(3)])

@@ -233,7 +233,9 @@ def test_entries_add_recall_and_validation_chooses():
         best = max((1, 4), key=lambda n: rows[label, n]["validation_f"])
         assert [n for n in (1, 4) if rows[label, n].get("best")] == [best]
     assert rows[CHOSEN, 0]["f"] > rows["FT", 0]["f"]
-    assert len(rows[CHOSEN, 0]["folds"]) == 5
+    chosen = [name.split() for name in rows[CHOSEN, 0]["folds"]]
+    assert len(chosen) == 5
+    assert {(elements, int(n)) for elements, n in chosen} <= rows.keys() - {(CHOSEN, 0)}
     test = rows["FT", 0]["test"]
     base = rows["FT+FD+ET+ED", 4]
     assert test["difference"] == pytest.approx(rows["FT", 0]["f_topics"] - base["f_topics"])

@@ -66,6 +66,10 @@ def test_no_part_is_asked_for_behind_the_limit():
         asyncio.run(Guard(None, limits={("POST", "/"): 10}, together=99)(asked, receive, send))
         assert seen.status(said[0]["status"]) == 413
     assert len(parts) == 6
+    assert b"the body has more than the 10 bytes of this request" in said[1]["body"]
+    asyncio.run(Guard(None, limits={}, together=99)(asked, receive, send))
+    assert said[2]["status"] == 413
+    assert b"the body has one, and this request none" in said[3]["body"]
 
 
 def test_one_of_several_words_is_as_large_as_the_longest():

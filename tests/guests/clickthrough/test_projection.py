@@ -307,6 +307,10 @@ def test_a_query_that_can_be_told_from_nothing_is_refused(task):
         fit(S2Net(**SMALL), dataclasses.replace(task, train=Pairs.of([[3, 4], [3, 5]])))
 
 
+def test_the_estimate_of_a_training_that_takes_more_than_its_start(task):
+    assert S2Net(dimensions=8, memory=200).cost(task).memory == 7_195_224
+
+
 def test_it_starts_from_the_components_and_the_loss_falls(task):
     curve = []
     model = S2Net(**SMALL, budget=12, patience=100)

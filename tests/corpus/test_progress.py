@@ -12,7 +12,7 @@ from tests.face import made_sources
 def test_progress_rises_to_the_end(name, tmp_path, monkeypatch):
     said = []
 
-    def read(name, **settings):
+    def read(name, /, **settings):
         source = source_named(name)(**settings).fetched()
         said.clear()
         return ssi.Documents(source.read(progress=lambda *step: said.append(step)))

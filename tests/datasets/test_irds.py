@@ -73,6 +73,14 @@ def test_a_set_keeps_the_sides_of_its_parts_and_the_scale_of_grades(catalogue, t
     ]  # fmt: skip
 
 
+def test_parts_have_the_documents_of_a_set_that_is_none_by_itself(catalogue, tmp_path):
+    known = catalogue.registry._registered
+    for part in ("train", "dev", "test"):
+        known[f"parts/{part}"] = known[f"small/{part}"]
+    made = IrDatasets(name="parts").read(out=tmp_path / "out")
+    assert (made.counts["documents"], made.counts["judgements"]) == (6, 6)
+
+
 def test_a_part_by_itself_has_no_sides(catalogue, tmp_path):
     made = IrDatasets(name="small/test").read(out=tmp_path / "out")
     assert open_collection(made.path).frame("relations/judgement").columns == [
@@ -86,7 +94,7 @@ def test_the_command_of_the_page_runs_as_printed(catalogue, tmp_path, monkeypatc
     words = shlex.split(command)
     known = catalogue.registry._registered
     for part in ("", "/train", "/test"):
-        known[f"{words[3]}{part}"] = known[f"small{part}"]
+        known[f"{words[4]}{part}"] = known[f"small{part}"]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSI_ROOT", str(tmp_path))
     assert run(library, words[1:]) == 0

@@ -4,6 +4,7 @@ import gzip
 import json
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -42,7 +43,7 @@ def _gzip(path, content):
         file.write(content)
 
 
-def _read(name, **settings):
+def _read(name, /, **settings):
     return ssi.Documents(source_named(name)(**settings).fetched().read())
 
 
@@ -215,9 +216,32 @@ def trec(place):
     return _read("trec", paths=place / "docs.sgml", **settings), {TEXT: AT, TITLE: AT}
 
 
+class Page(NamedTuple):
+    """A document of ir_datasets."""
+
+    doc_id: str
+    title: str
+    text: str
+
+    def default_text(self):
+        return self.text
+
+
 def ir_datasets(place):
     package = pytest.importorskip("ir_datasets", reason="pip install ir_datasets")
-    raise AssertionError(f"{package}: its documents have fields by now; write them here")
+
+    def file(name, *lines):
+        (place / name).write_text("".join(f"{line}\n" for line in lines))
+        return package.util.LocalDownload(place / name)
+
+    formats = package.formats
+    docs = file("docs.tsv", *(f"d{i}\t{title(i)}\t{text(i)}" for i in range(N)))
+    package.registry._registered["made"] = package.Dataset(
+        formats.TsvDocs(docs, doc_cls=Page, lang="en"),
+        formats.TsvQueries(file("queries.tsv", "q\tcommon words")),
+        formats.TrecQrels(file("qrels", "q 0 d1 1"), {0: "no", 1: "yes"}),
+    )
+    return _read("ir-datasets", name="made"), {TEXT: AT, TITLE: AT}
 
 
 def clicks(place):

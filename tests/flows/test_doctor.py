@@ -49,6 +49,15 @@ def test_a_server_that_refuses_is_named_with_the_remedy(guarded, monkeypatch):
     assert examined()[1] == []
 
 
+def test_each_address_is_asked_whether_the_others_are_set_or_not(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:1")
+    missing = []
+    found = _servers(missing)
+    assert found["prefect's database"] == "none configured; the embedded one is used"
+    assert found["mlflow"] == "http://127.0.0.1:1: not reachable"
+    assert "mlflow at http://127.0.0.1:1 does not answer" in missing[0]
+
+
 def test_the_server_of_the_root_is_named_and_its_secret_is_not():
     assert "none runs" in examined()[0]
     access.remember(Running("http://127.0.0.1:1/api", own_name(), kept=True))

@@ -313,7 +313,7 @@ def _ingests(path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Write a small input of every source; return verb -> arguments."""
     found, read = {}, []
 
-    def reading(name, **settings):
+    def reading(name, /, **settings):
         read.append((name, settings))
         return real(name, **settings) if name == "table" else None
 

@@ -56,7 +56,8 @@ def test_a_position_that_nothing_leads_to_is_unknown():
 
 
 @pytest.mark.parametrize(
-    ("counts", "rate"), [([[100, 0], [0, 100]], 0.5), ([[100, 100]], 0.0), ([[0, 90]], 0.5)]
+    ("counts", "rate"),
+    [([[100, 0], [0, 100]], 0.5), ([[100, 100]], 0.0), ([[0, 90]], 0.5), ([[0, 90, 90]], 0.5)],
 )
 def test_a_log_without_an_experiment_is_refused(counts, rate):
     counts = np.array(counts)

@@ -7,6 +7,7 @@ from ssi_core.guests.summary.concepts import ConceptBase
 from ssi_core.guests.summary.sentences import sentences
 from ssi_core.guests.summary.summariser import Summariser, sentences_of
 from ssi_core.guests.summary.vectors import STOP_WORDS
+from ssi_core.serving.summaries import summarise
 from ssi_core.text.tokenizer import tokenize
 from ssi_core.types import BadInput
 from tests.guests.summary import made, naive
@@ -202,3 +203,8 @@ def test_japanese_is_summarised():
 
 def test_settings_are_those_of_the_file():
     hold(__file__, {"summariser": Summariser})
+
+
+def test_an_unknown_summary_is_told_those_that_are_known():
+    with pytest.raises(BadInput, match=r"by 'poem' are unknown; known are: .*sentences"):
+        summarise("poem")

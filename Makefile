@@ -97,8 +97,7 @@ peers: .venv/.stamp
 	$(PYTEST) -m "not kill" tests/guests/export tests/guests/clickthrough/test_translation_model.py \
 	  tests/guests/clickthrough/test_projection.py tests/guests/pyterrier tests/docs/test_engines.py \
 	  tests/guests/trec_run/test_runs.py tests/views/test_bm25.py tests/datasets/test_irds.py \
-	  tests/face/test_found.py tests/corpus/test_progress.py tests/text/test_porter.py \
-	  tests/guests/summary/test_rouge.py
+	  tests/face/test_found.py tests/corpus/test_progress.py
 
 # What the notebooks show, which tests/face/test_pages.py compares.
 notebooks: .venv/.stamp

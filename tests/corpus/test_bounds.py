@@ -7,7 +7,7 @@ import pytest
 
 from ssi_core.corpus import inputs, packed, tree
 from ssi_core.corpus.language import _is_unsplit, guess_language
-from ssi_core.corpus.tables import json_rows
+from ssi_core.corpus.tables import form, json_rows
 from ssi_core.corpus.tables.form import written_as
 from ssi_core.corpus.web import folder, front_matter
 from ssi_core.types import BadInput
@@ -74,6 +74,13 @@ def test_an_encoding_is_guessed_by_the_lines_and_letters_that_fit(tmp_path, line
             form_of(tmp_path / "a.csv", lines)
     else:
         assert form_of(tmp_path / "a.csv", lines).encoding == encoding
+
+
+def test_the_line_at_which_a_sample_is_cut_says_nothing_of_the_encoding(tmp_path, monkeypatch):
+    # A letter of two bytes is cut in half; whole lines before it tell.
+    for first, encoding in ((UTF_8, "utf-8"), (LATIN, "cp1252")):
+        monkeypatch.setattr(form, "SAMPLE", len(first) + 2)
+        assert form_of(tmp_path / "a.csv", [first, UTF_8]).encoding == encoding
 
 
 @pytest.mark.parametrize(("odd", "separator"), [(2, ","), (3, ";")])

@@ -188,6 +188,11 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
     assert slates(made.path) == {"red shoes": {"b1": (1, True)}}
 
 
+def test_documents_are_in_the_language_that_is_named(log, shoes, tmp_path):
+    made = ingest("ubi", [log], tmp_path / "out", documents=shoes, language="fr")
+    assert open_collection(made.path).documents.collect()["language"].unique().to_list() == ["fr"]
+
+
 def test_a_description_is_the_text_where_no_documents_are_given(tmp_path):
     lines = []
     for n in range(40):

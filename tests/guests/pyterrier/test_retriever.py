@@ -106,6 +106,14 @@ def test_wrong_settings_are_explained(pt, sides):
         Retriever(sides[0]["BM25F"], k=0)
 
 
+@pytest.mark.parametrize("name", ["Absent", "absent"])
+def test_another_name_is_no_attribute(name):
+    from ssi_core.guests import pyterrier
+
+    with pytest.raises(AttributeError, match=name):
+        getattr(pyterrier, name)
+
+
 def test_without_pyterrier_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyterrier", None)
     monkeypatch.delitem(sys.modules, "ssi_core.guests.pyterrier.transformer", raising=False)

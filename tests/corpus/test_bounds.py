@@ -78,7 +78,7 @@ def test_an_encoding_is_guessed_by_the_lines_and_letters_that_fit(tmp_path, line
 
 def test_the_line_at_which_a_sample_is_cut_says_nothing_of_the_encoding(tmp_path, monkeypatch):
     # A letter of two bytes is cut in half; whole lines before it tell.
-    for first, encoding in ((UTF_8, "utf-8"), (LATIN, "cp1252")):
+    for first, encoding in ((b"a", "utf-8"), (LATIN, "cp1252")):
         monkeypatch.setattr(form, "SAMPLE", len(first) + 2)
         assert form_of(tmp_path / "a.csv", [first, UTF_8]).encoding == encoding
 

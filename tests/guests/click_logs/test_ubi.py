@@ -188,8 +188,10 @@ def test_queries_and_events_may_be_apart_and_in_any_format(log, shoes, tmp_path)
     assert slates(made.path) == {"red shoes": {"b1": (1, True)}}
 
 
-def test_documents_are_in_the_language_that_is_named(log, shoes, tmp_path):
-    made = ingest("ubi", [log], tmp_path / "out", documents=shoes, language="fr")
+def test_a_table_of_objects_is_in_the_language_that_is_named(log, tmp_path):
+    table = tmp_path / "shoes.csv"
+    pl.DataFrame({"id": list(SHOES), "text": list(SHOES.values())}).write_csv(table)
+    made = ingest("ubi", [log], tmp_path / "out", documents=table, language="fr")
     assert open_collection(made.path).documents.collect()["language"].unique().to_list() == ["fr"]
 
 

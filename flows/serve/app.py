@@ -47,7 +47,9 @@ K = Annotated[int, Query(ge=1, le=schemas.MOST_HITS)]
 Words = Annotated[
     int | None, Query(ge=1, le=MOST_WORDS, description="Words of a summary; none without it.")
 ]
-Named = Annotated[str, Query(min_length=1, max_length=500, description="Title or id.")]
+Named = Annotated[
+    str, Query(min_length=1, max_length=schemas.MOST_NAME, description="Title or id.")
+]
 RelatedWords = Annotated[
     bool, Query(description="Mark words that the model relates to the text, too.")
 ]

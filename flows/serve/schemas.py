@@ -9,10 +9,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 MOST_QUERY, MOST_TEXT, MOST_HITS, MOST_AT_ONCE = 2_000, 200_000, 1_000, 1_000
+MOST_NAME = 500
+"""Letters of an id, or of a title."""
 
 Which = Literal["served", "second"]
-Id = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Title = Annotated[str, StringConstraints(max_length=500)]
+Id = Annotated[
+    str, StringConstraints(min_length=1, max_length=MOST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Title = Annotated[str, StringConstraints(max_length=MOST_NAME)]
 Url = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00-\x20\x7f]*$")]
 Text = Annotated[str, StringConstraints(max_length=MOST_TEXT)]
 

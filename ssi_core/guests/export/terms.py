@@ -146,7 +146,7 @@ def layout_of(fitted: FittedModel) -> Layout:
             "'bilinear', 'lsi_mixture' or 'bm25'."
         )
     view = fitted.sparse_view("query")
-    words = () if view is None or nothing.sparse is None else view.words
+    words = () if view is None else view.words
     latent = 0 if nothing.dense is None else nothing.dense.shape[1]
     return Layout(words, _negative(fitted) if len(words) else np.empty(0, np.int32), latent)
 

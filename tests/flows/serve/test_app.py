@@ -126,6 +126,9 @@ def test_it_relates_documents_those_that_are_added_too(relating, tmp_path):
         said = wrong.json()["detail"][0]["msg"]
         assert said.startswith("no document has the title or id")
         assert "Titles near it: 'Automobile'" in said
+        for letters, message in ((500, "no document has"), (501, "at most 500 characters")):
+            wrong = client.get("/related", params={"document": "d" * letters})
+            assert message in wrong.json()["detail"][0]["msg"]
     with answering(service(path, registry, "both")) as client:  # they outlive the service
         assert "n" in asked(client, "d1")
         assert client.get("/related", params={"document": "d0"}).status_code == 422

@@ -82,6 +82,7 @@ def test_a_dump_is_fetched_once(mirror, tmp_path):
     assert fetch(mirror, tmp_path) == path
     assert len(mirror.ranges) == 1
     assert [p.name for p in tmp_path.iterdir()] == [FILE]
+    assert fetch(mirror, tmp_path / "of/dumps").read_bytes() == DATA
 
 
 def test_a_download_that_breaks_off_goes_on_where_it_stopped(mirror, tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from ssi_core import store
 from ssi_core.collection import open_collection
 from ssi_core.tasks.kinds import only_relevant
+from ssi_core.tasks.linked import read_linked
 from ssi_core.tasks.split import TEST, TRAIN, VALID, side_of_documents
 from ssi_core.tasks.task import build_task, open_task
 from ssi_core.types import BadInput
@@ -54,6 +55,9 @@ def test_links_are_those_of_the_translation_whatever_its_number(tmp_path):
     found = np.concatenate([pairs.rows for pairs in (task.train, task.valid, task.test)])
     expected = {(a - 1, b) for a, b in topical()[1] if 1 <= a <= 197}
     assert set(map(tuple, found.tolist())) == expected
+    # A frozen set is drawn from the same pairs, but for those of a translation and its text.
+    drawn = read_linked(mates, "translation > link").pairs
+    assert set(map(tuple, drawn.tolist())) == {(a, b) for a, b in expected if b != a + 1}
 
 
 def test_further_tasks_are_on_the_sides_of_the_articles(tasks):

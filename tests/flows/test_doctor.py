@@ -1,11 +1,14 @@
 """What `ssi ops doctor` says of the Prefect server."""
 
 import http.server
+import io
 import threading
 
+import polars
 import pytest
+from rich.console import Console
 
-from flows.doctor import _servers
+from flows.doctor import _servers, examine, show
 from flows.servers import access
 from flows.servers.access import Running
 from flows.servers.processes import own_name
@@ -47,6 +50,17 @@ def test_a_server_that_refuses_is_named_with_the_remedy(guarded, monkeypatch):
     assert "refuses yours; set PREFECT_API_AUTH_STRING" in line
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", "me:mine")
     assert examined()[1] == []
+
+
+def test_all_that_was_found_is_shown():
+    console = Console(file=io.StringIO(), width=200)
+    found = examine()
+    show(found, console)
+    lines = [line.split(maxsplit=1) for line in console.file.getvalue().splitlines()]
+    shown = {name: rest[0].strip() for name, *rest in lines if rest}
+    assert shown.keys() >= {"root", "python", "memory", "disk", *found["versions"]}
+    assert shown["ssi"] == found["versions"]["ssi"]
+    assert shown["polars"] == polars.__version__
 
 
 def test_each_address_is_asked_whether_the_others_are_set_or_not(monkeypatch):

@@ -8,6 +8,7 @@ import polars
 import pytest
 from rich.console import Console
 
+from flows import environment
 from flows.doctor import _servers, examine, show
 from flows.servers import access
 from flows.servers.access import Running
@@ -54,7 +55,7 @@ def test_a_server_that_refuses_is_named_with_the_remedy(guarded, monkeypatch):
 
 def test_all_that_was_found_is_shown():
     console = Console(file=io.StringIO(), width=200)
-    found = examine()
+    found = examine(environment.root(), environment.home())
     show(found, console)
     lines = [line.split(maxsplit=1) for line in console.file.getvalue().splitlines()]
     shown = {name: rest[0].strip() for name, *rest in lines if rest}

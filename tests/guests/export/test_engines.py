@@ -245,6 +245,28 @@ def test_columns_of_bm25s_rank_as_the_model(models, task, queries, tmp_path, nam
     assert_same_ranking(search, encoder, models[name], task, queries)
 
 
+def test_the_program_of_bm25s_prints_the_best_of_each_query(models, task, tmp_path):
+    from ssi_core.guests.export.search_bm25s import Search
+
+    encoder = exported(models, "U'V + D", task, tmp_path / "out", "bm25s")
+    asked = [encoder.query(text) for text in ("music1 common2", "music2")]
+    script, index = tmp_path / "out" / "search.py", tmp_path / "out" / "index"
+    done = subprocess.run(
+        [sys.executable, script, index, "3"],
+        input="".join(f"{json.dumps(terms)}\n" for terms in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    search = Search(index)
+    assert done.stdout.splitlines() == [
+        "\t".join((str(number), known["id"], known["title"], f"{score:.6f}"))
+        for number, terms in enumerate(asked)
+        for row, score in search.best(terms, 3)
+        for known in [search.documents[row]]
+    ]
+
+
 def test_bm25s_opens_its_directory_and_adds_up_the_same_weights(models, task, tmp_path):
     bm25s = pytest.importorskip("bm25s", reason="bm25s reads an index of its format")
     from ssi_core.guests.export.search_bm25s import Search

@@ -166,5 +166,4 @@ def _texts(task: Task, texts: list[str]) -> Texts:
     """Read texts as queries without ids, so that no model takes one for a document."""
     views = task.queries.views
     names = pl.Series([""] * len(texts), dtype=pl.String)
-    shown = pl.Series(texts, dtype=pl.String)
-    return Texts(names, shown, rows_in_views(views, texts), views)
+    return Texts(names, pl.Series(texts, dtype=pl.String), rows_in_views(views, texts), views)

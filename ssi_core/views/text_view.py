@@ -244,10 +244,9 @@ def share_lexicons(views: Iterable[View]) -> None:
 
 def _counted_once(views: Sequence[TextView], texts: Sequence[str]) -> list[TextMatrix]:
     """Return the rows of texts in views of the same fields that count with one lexicon."""
-    first = views[0]
-    names = [name for name in fields.OWN if name in first.fields]
+    names = [name for name in fields.OWN if name in views[0].fields]
     blocks: list[list[TextMatrix]] = [[] for _ in views]
-    for counts in first._counter.counts([fields.take(text, names) for text in texts]):
+    for counts in views[0]._counter.counts([fields.take(text, names) for text in texts]):
         for rows, view in zip(blocks, views, strict=True):
             rows.append(weigh_side(counts, view.statistics, view.weighting, view.side))
     return [_stacked(rows, len(view.words)) for rows, view in zip(blocks, views, strict=True)]

@@ -174,10 +174,12 @@ def models_of_little_code(little_code):
 
 
 @pytest.fixture(params=["direct", pytest.param("server", marks=pytest.mark.slow)])
-def flow_runs(request, own_root, monkeypatch, little_code):
+def flow_runs(request, monkeypatch, little_code):
     """Flows run as functions in this process; once more, slowly, as runs of a Prefect server."""
-    if request.param == "server":
-        root = request.getfixturevalue("prefect_server")
+    # The server outlives this test, and must not begin with settings that end with it.
+    root = request.getfixturevalue("prefect_server") if request.param == "server" else None
+    request.getfixturevalue("own_root")
+    if root is not None:
         monkeypatch.setenv("SSI_ROOT", str(root))
     for name, value in environment.variables().items():
         monkeypatch.setenv(name, value)

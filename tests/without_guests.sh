@@ -10,7 +10,7 @@ trap 'rm -rf "$tree"' EXIT
 cp -r ssi_core flows tests benchmarks docs README.md CONTRIBUTING.md CHANGELOG.md Makefile \
   mkdocs.yml prefect.yaml pyproject.toml "$tree"
 rm -r "$tree/ssi_core/guests" "$tree/tests/guests" "$tree/flows/tables/reranked.toml"
-mkdir -p "$tree/.cache"
+mkdir -p .cache/tests "$tree/.cache"  # what was compiled is shared
 ln -s "$PWD/.cache/tests" "$tree/.cache/tests"
 # The environment has the project of this tree installed, which would give the guests again.
 cat >"$tree/sitecustomize.py" <<'PYTHON'

@@ -137,8 +137,8 @@ class TextView:
         object.__setattr__(other, "_counter", self._counter)
         return other
 
-    def shares_lexicon(self, other: TextView) -> bool:
-        """Count with the lexicon of another view if that has the same words; tell whether."""
+    def adopt_lexicon(self, other: TextView) -> bool:
+        """Count with the lexicon of another view of the same words; False if it has others."""
         same = (self.language, self.vocabulary) == (other.language, other.vocabulary)
         if same:
             object.__setattr__(self, "vocabulary", other.vocabulary)
@@ -238,7 +238,7 @@ def share_lexicons(views: Iterable[View]) -> None:
     """Let views of the same words count with one lexicon."""
     distinct: list[TextView] = []
     for view in views:
-        if isinstance(view, TextView) and not any(map(view.shares_lexicon, distinct)):
+        if isinstance(view, TextView) and not any(map(view.adopt_lexicon, distinct)):
             distinct.append(view)
 
 
